@@ -14,7 +14,7 @@ HERE = Path(__file__).parents[1]
 WORKER = """
 import json, sys, time
 import combgame as cg
-from combgame.paper.instances import matroid_means
+from combgame.research.instances.alt2021 import matroid_means
 task = json.loads(sys.argv[1])
 d = task["d"]
 problem, means = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1)), list(matroid_means(d))

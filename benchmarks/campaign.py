@@ -13,12 +13,12 @@ from pathlib import Path
 
 from made import save
 
-from combgame.campaign import Campaign
-from combgame.campaign.opening import open_store
-from combgame.campaign.report import rows
-from combgame.paper.experiments import FIVE
-from combgame.paper.instances import DIMENSIONS, matroid
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.research.campaign import Campaign
+from combgame.research.campaign.report import rows
+from combgame.research.campaign.store import open_store
+from combgame.research.instances.alt2021 import DIMENSIONS, matroid
+from reproduction.experiments import FIVE
 
 MODES = {
     "one process": (1, None),

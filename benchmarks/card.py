@@ -22,12 +22,12 @@ from made import save
 from scipy.stats import ks_2samp
 
 import combgame as cg
-from combgame.game import cuda
-from combgame.game.cuda import compiling
-from combgame.paper.instances import matroid_means
-from combgame.report.tables import markdown
-from combgame.simulate.bench import in_order, make_bench
-from combgame.simulate.card import OnCard
+from combgame._display.text import markdown
+from combgame.engine import cuda
+from combgame.engine.cuda import _compile as compiling
+from combgame.research.instances.alt2021 import matroid_means
+from combgame.simulation.cuda import OnCard
+from combgame.simulation.runner import in_order, make_bench
 
 HEAD = [
     "instance",

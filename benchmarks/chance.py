@@ -16,7 +16,7 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.theory.chance import chance
+from combgame.theory.confidence import chance
 
 STEPS = [((i, j), (i + 1, j)) for i in range(2) for j in range(3)]
 STEPS += [((i, j), (i, j + 1)) for i in range(3) for j in range(2)]

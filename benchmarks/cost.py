@@ -21,7 +21,7 @@ WORKER = """
 import json, sys, time
 import numpy as np
 import combgame as cg
-from combgame.paper.instances import matroid_means
+from combgame.research.instances.alt2021 import matroid_means
 from best_action import INSTANCES
 def problem(name):
     if name == "best of 50":

@@ -12,7 +12,7 @@ from limit import instances
 from made import save
 
 import combgame as cg
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
 
 DELTAS = [10.0**-k for k in range(1, 13)]
 CHOSEN = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from made import save
 
 import combgame as cg
-from combgame.paper.instances import matroid_means as means
+from combgame.research.instances.alt2021 import matroid_means as means
 
 
 def main() -> None:

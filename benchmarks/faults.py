@@ -22,10 +22,10 @@ from typing import Any
 
 from made import PYTHON, save
 
-from combgame.report.tables import markdown
-from combgame.storage import queue
+from combgame._display.text import markdown
+from combgame.storage import locks as queue
+from combgame.storage.database import Database
 from combgame.storage.events import Event, Sealed, seal
-from combgame.storage.sql import Database
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.storage.faults.model import Tally

@@ -17,8 +17,8 @@ from made import PYTHON, save
 from tqdm import tqdm
 
 import combgame as cg
-from combgame.presets import PRESETS
-from combgame.simulate.run import Run
+from combgame.rules.presets import PRESETS
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from made import PYTHON, save
 
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
 
 LINE, HOST = b"GET /health HTTP/1.1\r\n", b"Host: localhost\r\n"
 CHUNKED = b"POST /api/v1/studies HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -33,11 +33,11 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.game.records import Floats
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.engine.state import Floats
+from combgame.rules._exploration import padded, start_sets
 from combgame.rules.base import FixedSetup, RuleBase
-from combgame.rules.starts import padded, start_sets
-from combgame.simulate.result import error_interval
+from combgame.simulation.result import error_interval
 
 DELTAS = (0.2, 0.1, 0.05)
 ALL = ("mixture", "gaussian", "gaussian-counts", "sub-gaussian", "sub-gaussian-counts")
@@ -386,7 +386,7 @@ def retracted(delta: float, seed: int) -> int | None:
 
 
 def card_name() -> str:
-    from combgame.game import cuda
+    from combgame.engine import cuda
 
     return cuda.name()
 

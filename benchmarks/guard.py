@@ -12,10 +12,10 @@ import made
 import numpy as np
 
 import combgame as cg
-from combgame.report.tables import markdown
-from combgame.rules.guard import GuardedSetup
-from combgame.simulate.run import Run
-from combgame.stopping.names import make_stopping
+from combgame._display.text import markdown
+from combgame.rules.checks import GuardedSetup
+from combgame.simulation.run import Run
+from combgame.stopping.registry import make_stopping
 
 PLACES = {
     "one of 20": (cg.Arms(20), None),

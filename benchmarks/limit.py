@@ -14,9 +14,9 @@ from best_action import INSTANCES
 from made import save
 
 import combgame as cg
-from combgame.campaign import Instance
-from combgame.paper.experiments import experiments
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.research.campaign import Instance
+from reproduction.experiments import experiments
 
 FAMILIES = ("figure1", "uniform-matroid-k2", "grid", "line2", "line3", "almost-all")
 HEAD = [

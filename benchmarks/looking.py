@@ -27,11 +27,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import combgame as cg
-from combgame.game.records import Floats
+from combgame.engine.state import Floats
+from combgame.rules._exploration import padded, start_sets
 from combgame.rules.base import FixedSetup, RuleBase
-from combgame.rules.starts import padded, start_sets
-from combgame.simulate.result import error_interval
-from combgame.stopping.pooled import ratios, spreading
+from combgame.simulation.result import error_interval
+from combgame.stopping.variance import ratios, spreading
 
 LEVELS = (0.1, 0.01, 0.001)
 HEAD = ["study", "rewards", "studies", "level", "errors", "rate", "95 % interval", "error / level"]

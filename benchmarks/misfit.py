@@ -15,7 +15,7 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
 
 FACTORS = (0.1, 0.5, 1.0, 2.0, 10.0, None)
 HEAD = [

@@ -14,8 +14,8 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.rules.starts import joining
-from combgame.study.doubts import doubts_within
+from combgame.lab.outliers import doubts_within
+from combgame.rules._exploration import joining
 
 ARMS, SPREAD, SIGMA, LIFT = 1.0, 0.3, 0.15, 0.3
 SETTINGS = {  # arms, per play, replicates, share of values that are missing

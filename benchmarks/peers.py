@@ -32,9 +32,9 @@ import numpy as np
 import numpy_reading
 
 import combgame as cg
-from combgame import instances
-from combgame.presets import PRESETS
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.research import instances
+from combgame.rules.presets import PRESETS
 
 DELTA = 0.1
 SINGLE = ("Garivier 2", "linear, d = 10")  # one arm at a time: Bernoulli values, Gaussian values

@@ -14,7 +14,7 @@ from made import save
 
 import combgame as cg
 from combgame import Study
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
 
 LEVEL = "per play"
 TWELVE = np.array([1.0, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.0, 0.0, -0.1, -0.2, -0.3])

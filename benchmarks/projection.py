@@ -13,9 +13,9 @@ from pathlib import Path
 import made
 
 import combgame as cg
-from combgame.paper.instances import matroid_means
-from combgame.report.tables import markdown
-from combgame.simulate.bench import make_bench
+from combgame._display.text import markdown
+from combgame.research.instances.alt2021 import matroid_means
+from combgame.simulation.runner import make_bench
 
 LEARNERS = {
     "none": cg.LLOO(sparsify=False),

@@ -16,12 +16,12 @@ from types import SimpleNamespace
 from made import save
 
 import combgame as cg
-from combgame.game import cuda
-from combgame.game.cuda.compiling import cuda as numba_cuda
-from combgame.game.cuda.compiling import plain_addresses, quiet
-from combgame.report.tables import markdown
-from combgame.simulate import card
-from combgame.simulate.bench import Bench, make_bench
+from combgame._display.text import markdown
+from combgame.engine import cuda
+from combgame.engine.cuda._compile import cuda as numba_cuda
+from combgame.engine.cuda._compile import plain_addresses, quiet
+from combgame.simulation import cuda as card
+from combgame.simulation.runner import Bench, make_bench
 
 HEAD = ["cell", "bytes a run", "PTX kB", "registers", "stack", "local", "seconds"]
 ARCH = (9, 0)

@@ -17,11 +17,11 @@ import made
 import numpy as np
 
 import combgame as cg
-from combgame import instances
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.research import instances
 from combgame.rules.base import stopping_of
-from combgame.simulate.numbering import own_numbers
-from combgame.simulate.run import Run, Series
+from combgame.simulation.permutation import own_numbers
+from combgame.simulation.run import Run, Series
 
 DELTA, DRAWS, LAST = 0.1, 4999, 100_000
 OFW = cg.CombGame(cg.OFW(), tracking="D")

@@ -18,10 +18,10 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.campaign import Instance
-from combgame.paper.experiments import SCALE
-from combgame.paper.instances import grid, line, matroid
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.research.campaign import Instance
+from combgame.research.instances.alt2021 import grid, line, matroid
+from reproduction.experiments import SCALE
 
 RULES = ("hedge", "adahedge", "ofw", "lloo", "frank-wolfe", "product-adahedge", "uniform", "gcb-pe")
 HEAD = ["instance", "rule", "runs", "listed", "reversed", "relabelled", "z", "chance"]

@@ -21,9 +21,9 @@ from made import PYTHON, save
 from tqdm import tqdm
 
 import combgame as cg
-from combgame.game.round import play
-from combgame.paper.instances import matroid_means as means
-from combgame.simulate.run import Run
+from combgame.engine.round import play
+from combgame.research.instances.alt2021 import matroid_means as means
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 
 RULES = {

@@ -12,7 +12,7 @@ from typing import Any
 from made import save
 
 import combgame as cg
-from combgame.paper.instances import matroid_means as means
+from combgame.research.instances.alt2021 import matroid_means as means
 
 REFERENCE = {
     5: {"uniform": 2700, "adahedge": 1850, "hedge": 1900},

@@ -25,8 +25,8 @@ import numpy as np
 from made import PYTHON, save
 
 import combgame as cg
-from combgame.paper.instances import matroid
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
+from combgame.research.instances.alt2021 import matroid
 
 NEVER = 1e-200  # a delta at which nothing stops
 SERVE = "from combgame.cli.app import main; main()"

@@ -21,9 +21,9 @@ from numba import njit
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 import combgame as cg
-from combgame.game.numba import teach
-from combgame.game.records import vector
-from combgame.simulate.run import Run
+from combgame.engine.numba import teach
+from combgame.engine.state import vector
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 
 

@@ -22,9 +22,9 @@ import numpy as np
 from made import PYTHON, save
 
 import combgame as cg
-from combgame.paper.instances import matroid
-from combgame.report.tables import markdown
-from combgame.study.snapshot import dump
+from combgame._display.text import markdown
+from combgame.lab.snapshot import dump
+from combgame.research.instances.alt2021 import matroid
 
 NEVER = 1e-200  # a delta at which nothing stops
 

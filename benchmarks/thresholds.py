@@ -17,7 +17,7 @@ from limit import instances
 from made import save
 
 import combgame as cg
-from combgame.report.tables import markdown
+from combgame._display.text import markdown
 
 THRESHOLDS = ("stylised", "mixture", "gaussian-counts", "gaussian")
 HEAD = [

@@ -18,11 +18,11 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.game.cuda.columns import fixed_in
-from combgame.game.round import step
-from combgame.paper.instances import matroid_means
-from combgame.report.tables import markdown
-from combgame.simulate.bench import make_bench
+from combgame._display.text import markdown
+from combgame.engine.cuda._memory import fixed_in
+from combgame.engine.round import step
+from combgame.research.instances.alt2021 import matroid_means
+from combgame.simulation.runner import make_bench
 
 HEAD = ["d", "rule", "threshold", "loads", "stores", "words", "most (accesses a round)"]
 BEFORE, COUNTED = 800, 20

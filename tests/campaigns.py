@@ -8,9 +8,8 @@ from contextlib import closing
 import pytest
 
 import combgame as cg
-from combgame.campaign.opening import open_store
-from combgame.campaign.report import rows
-from combgame.campaign.store import Chunk, Row
+from combgame.research.campaign.report import rows
+from combgame.research.campaign.store import Chunk, Row, open_store
 
 MEANS = (0.5, 0.3, 0.2, 0.1)
 

@@ -1,9 +1,9 @@
 """The tests of what is not committed yet, interpreted: python -m tests.changed (`make quick`).
 
 What changes in src/combgame/<folder>/ is tested by tests/unit/<folder>/, by the folders below where
-it has none of that name, and by all of tests/unit where it stands in neither; a test of a unit is
-its own. Helpers of tests and pyproject.toml ask for all of tests/unit; pages and benchmarks for
-nothing. What compiles is left to `make test`.
+it is named there, and by all of tests/unit where it stands in neither; a test of a unit is its own.
+Helpers of tests and pyproject.toml ask for all of tests/unit; pages and benchmarks for nothing.
+What compiles is left to `make test`.
 """
 
 import subprocess
@@ -14,10 +14,9 @@ from tests.paths import ROOT
 
 UNIT = "tests/unit"
 MIRRORS = {
-    "game": ["rules", "learners", "stopping"],
-    "server": ["../service"],
-    "client": ["../service"],
-    "wire.py": ["../service"],
+    "engine": ["rules", "learners", "stopping"],
+    "lab/server": ["../service"],
+    "lab/client": ["../service"],
     "storage": ["../storage"],
 }
 
@@ -35,10 +34,11 @@ def tests_of(file):
     """Where its tests are: paths from the root."""
     path = PurePosixPath(file)
     if path.is_relative_to("src/combgame"):
-        name = path.parts[2]
-        if (ROOT / UNIT / name).is_dir():
-            return [f"{UNIT}/{name}"]
-        return [f"{UNIT}/{folder}" for folder in MIRRORS.get(name, [""])]
+        name, wing = path.parts[2], "/".join(path.parts[2:4])
+        usual = [name] if (ROOT / UNIT / name).is_dir() else [""]
+        return [f"{UNIT}/{folder}" for folder in MIRRORS.get(wing, MIRRORS.get(name, usual))]
+    if path.is_relative_to("reproduction"):
+        return [f"{UNIT}/reproduction"]
     if path.is_relative_to("tests") and path.name.startswith("test_"):
         return [file] if (ROOT / file).exists() and "engine" not in path.parts else []
     if path.suffix == ".py" and len(path.parts) == 2 and path.parts[0] == "tests":

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import combgame as cg
-from combgame.cli.speech import SHELL
-from combgame.simulate import numbering
+from combgame.cli._common import SHELL
+from combgame.simulation import permutation as numbering
 from tests.studies import TOML, command
 
 # the same examples every time, and no judgement by the clock: no luck in CI
@@ -55,7 +55,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if not config.getoption("--interpreted"):
         return
-    from combgame.game.numba.compiler import Compiler
+    from combgame.engine.numba.compiler import Compiler
 
     def refuse(*_):
         pytest.fail("this compiles: say engine='python', or mark the test compiled")
@@ -117,7 +117,7 @@ def url(request, tmp_path):
 @pytest.fixture
 def often(monkeypatch):
     """A snapshot every seven events."""
-    monkeypatch.setattr("combgame.study.session.EVERY", 7)
+    monkeypatch.setattr("combgame.lab.session.EVERY", 7)
 
 
 @pytest.fixture

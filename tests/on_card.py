@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 import combgame as cg
-from combgame.game import round as rounds
-from combgame.game.cuda import kernel
-from combgame.game.round import FULL
+from combgame.engine import round as rounds
+from combgame.engine.cuda import _kernel as kernel
+from combgame.engine.round import FULL
 from combgame.rules import FixedSetup, padded
-from combgame.simulate import card
-from combgame.simulate.bench import make_bench
-from combgame.structures.nearest import detours
+from combgame.simulation import cuda as card
+from combgame.simulation.runner import make_bench
+from combgame.structures._nearest import paths as detours
 from tests import golden
 
 PROBLEM, MEANS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]

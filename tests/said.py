@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from combgame._messages import Sentence, looks
 from combgame.errors import CombGameError
-from combgame.sentences import Sentence, looks
 
 Case = tuple[Callable[[], Any], str, dict[str, Any]]
 

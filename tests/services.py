@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import quote
 
-from combgame.server.app import create_app
-from combgame.server.limits import Limits
-from combgame.server.run import Server, listen
+from combgame.lab.server.app import create_app
+from combgame.lab.server.run import Server, listen
+from combgame.lab.server.settings import Limits
 
 PROBLEM = {
     "names": ["ann", "bob", "cid"],

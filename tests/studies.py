@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 import combgame as cg
 from combgame.cli.app import app
-from combgame.presets import PRESETS
-from combgame.study.ledger import Ledger
+from combgame.lab.history import Ledger
+from combgame.rules.presets import PRESETS
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
 NAMES = ("ann", "bob", "cid", "dee", "eve")

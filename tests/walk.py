@@ -1,16 +1,21 @@
 """Which modules a call passes, in the order in which it first enters them: python -m tests.walk
-writes them into docs/architecture.md.
+[simulate | Study | ask | tell | status | decision ...] lists them; without a name it counts.
+
+Every call is made twice before it is recorded, so that what is made once per process does not
+count.
 """
 
 import ast
 import re
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import combgame as cg
 
 ROOT = Path(cg.__file__).parent
+MEANS = [0.9, 0.5, 0.4, 0.3, 0.2]
 
 
 def walked(call):
@@ -33,7 +38,7 @@ def walked(call):
         call()
     finally:
         sys.setprofile(before)
-    return list(first)
+    return [name for name in first if name != "__init__"]
 
 
 def importing(frame):
@@ -48,90 +53,57 @@ def problem():
     return cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
 
 
-MEANS = [0.9, 0.5, 0.4, 0.3, 0.2]
+def walks():
+    """{name of a call: the modules that it passes}."""
+    found = {}
 
+    def note(name, call):
+        made = []
+        found[name] = walked(lambda: made.append(call()))
+        return made[0]
 
-def a_simulation(folder):
-    cg.simulate(problem(), MEANS, runs=2, engine="python")
+    def simulate():
+        return cg.simulate(problem(), MEANS, runs=2, engine="python", progress=False)
 
-
-def a_study(folder):
-    with cg.Study(problem(), storage=f"sqlite:///{folder}/lab.db", name="walk") as study:
+    simulate(), simulate()
+    note("simulate", simulate)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        for turn in range(3):
+            study = note(
+                "Study",
+                lambda turn=turn: cg.Study(
+                    problem(), storage=f"sqlite:///{folder}/{turn}.db", name="walk"
+                ),
+            )
+            stack.enter_context(study)
         while not study.done:
-            todo = study.ask()
-            study.tell(todo, {arm: MEANS[arm] for arm in todo.arms})
-        str(study.decision)
-
-
-def a_campaign(folder):
-    instance = cg.Instance("five", problem(), MEANS)
-    cg.Campaign.cross("walk", [instance], ["frank-wolfe"], runs=2).run(
-        Path(folder) / "walk.db", engine="python", progress=False
-    )
-
-
-def a_figure(folder):
-    from combgame.paper.experiments import experiments
-    from combgame.paper.figures import drawn
-    from combgame.paper.results import Tables, write
-    from combgame.report.figures import save
-
-    rows = [
-        {
-            "x": x,
-            "rule": "lloo",
-            "mean": 10.0 * x,
-            "q25": 9.0 * x,
-            "q75": 11.0 * x,
-            "capped": 0,
-            "limit": 5.0,
-            "runs": 3,
-            "threshold": "stylised",
-        }
-        for x in (5, 6)
-    ]
-    assert "line2" in experiments()
-    write(Path(folder), "line2", rows)
-    save(drawn("line2", Tables(Path(folder))), Path(folder) / "line2")
-
-
-WALKS = {"simulate": a_simulation, "study": a_study, "campaign": a_campaign, "figure": a_figure}
-PAGE = ROOT.parents[1] / "docs" / "architecture.md"
-
-
-def walk(name):
-    with tempfile.TemporaryDirectory() as folder:
-        return walked(lambda: WALKS[name](folder))
+            todo = note("ask", study.ask)
+            values = {arm: MEANS[arm] for arm in todo.arms}
+            note("tell", lambda todo=todo, values=values: study.tell(todo, values))
+            note("status", lambda: str(study.status))
+        note("decision", lambda: str(study.decision))
+    return found
 
 
 def said(module):
     """The first sentence of a module's docstring."""
     path = ROOT / f"{module}.py"
     text = ast.get_docstring(ast.parse(path.read_text())) or ""
-    return re.split(r"(?<=[.?])\s", " ".join(text.split("\n\n")[0].split()))[0].rstrip(".")
+    return re.split(r"(?<=[.?])\s", " ".join(text.split("\n\n")[0].split()))[0]
 
 
-def table(name):
-    modules = [module for module in walk(name) if module != "__init__"]
-    lines = [f"| {k} | `{module}` | {said(module)} |" for k, module in enumerate(modules, 1)]
-    return "\n".join(["| | module | what it is |", "| ---: | --- | --- |", *lines])
-
-
-def page(text):
-    for name in WALKS:
-        block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.S)
-        assert block.search(text), name
-        made = table(name)
-        text = block.sub(lambda m, made=made: f"{m[1]}{made}\n{m[2]}", text)
-    return text
+def main(names):
+    found = walks()
+    if unknown := set(names) - set(found):
+        sys.exit(f"there is no {unknown.pop()}: give one of {', '.join(found)}")
+    for name in names:
+        print(f"{name}: {len(found[name])} modules")
+        for k, module in enumerate(found[name], 1):
+            print(f"{k:4} {module:40} {said(module)}")
+    if not names:
+        for name, modules in found.items():
+            print(f"{name:10} {len(modules):3} modules")
 
 
 if __name__ == "__main__":
-    made = page(PAGE.read_text())
-    if "--check" in sys.argv:
-        sys.exit(
-            0
-            if made == PAGE.read_text()
-            else "docs/architecture.md does not show the walks of today; run python -m tests.walk"
-        )
-    PAGE.write_text(made)
+    main(sys.argv[1:])

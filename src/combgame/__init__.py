@@ -4,6 +4,8 @@ plays as possible.
 
 from typing import TYPE_CHECKING, Any
 
+from ._messages import Sentence
+from ._version import __version__
 from .errors import (
     AccessError,
     CombGameError,
@@ -36,12 +38,10 @@ from .rules import (
     Uniform,
 )
 from .rules.bonuses import theory_bonus
-from .sentences import Sentence
-from .simulate.compare import Comparison, compare, simulate
-from .simulate.result import Simulation
-from .stopping.base import Validity
-from .stopping.drawn import DrawnRivals
-from .stopping.own import StoppingBase
+from .simulation.api import Comparison, compare, simulate
+from .simulation.result import Simulation
+from .stopping.base import StoppingBase, Validity
+from .stopping.sampled_alternatives import DrawnRivals
 from .structures import (
     AlmostAllSets,
     Arms,
@@ -60,7 +60,6 @@ from .structures import (
 )
 from .theory.complexity import Complexity, complexity
 from .theory.evidence import Evidence, evidence
-from .version import __version__
 
 __all__ = [
     "CLUCB",
@@ -150,24 +149,26 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .campaign import Campaign, Configuration, Instance, read_campaign
-    from .client import Client
-    from .simulate.plan import Plan, plan
-    from .simulate.regret import Regret, regret
-    from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
+    from .lab import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
+    from .lab.client import Client
+    from .research.campaign import Campaign, Configuration, Instance, read_campaign
+    from .simulation.plan import Plan, plan
+    from .simulation.regret import Regret, regret
     from .theory.correlated import CorrelatedProblem
     from .theory.upper_bound import UpperBound, upper_bound
 
 
 LATER = {  # not everybody needs them, and importing costs time
-    **dict.fromkeys(("Campaign", "Configuration", "Instance", "read_campaign"), "campaign"),
-    "Client": "client",
-    **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
-    **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
+    **dict.fromkeys(
+        ("Campaign", "Configuration", "Instance", "read_campaign"), "research.campaign"
+    ),
+    "Client": "lab.client",
+    **dict.fromkeys(("Plan", "plan"), "simulation.plan"),
+    **dict.fromkeys(("Regret", "regret"), "simulation.regret"),
     "CorrelatedProblem": "theory.correlated",
     **dict.fromkeys(("UpperBound", "upper_bound"), "theory.upper_bound"),
     **dict.fromkeys(
-        ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"
+        ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "lab"
     ),
 }
 

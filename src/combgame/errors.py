@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from .sentences import LONGEST, PYTHON, Sentence, Shown, Surface, unseen
+from ._messages import LONGEST, PYTHON, Sentence, Shown, Surface, unseen
 
 MOST = 2**63 - 1  # of whole numbers: beyond it, neither arrays nor databases count
 SEED = 2**128 - 1  # of seeds, which NumPy draws with so many

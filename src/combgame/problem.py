@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from ._messages import LONGEST, Sentence
+from ._validation import items_of
+from ._values import Description
+from .engine.likelihood_ratio import NEVER, ratio
+from .engine.protocols import Game
+from .engine.state import Floats, Ints
 from .errors import InputError, must_be, plain_text, said_by, unknown
-from .game.descriptions import Description
-from .game.judge import NEVER, ratio
-from .game.protocols import Game
-from .game.records import Floats, Ints
-from .limits import items_of
 from .rewards.base import RewardsBase, spread_of
-from .sentences import LONGEST, Sentence
 from .structures import StructureBase
-from .structures.together import apart
+from .structures.connectivity import apart
 
 # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
 # standard error

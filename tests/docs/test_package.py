@@ -7,12 +7,15 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from types import ModuleType
 
+import grimp
 import pytest
 
 import combgame
 from tests.paths import ROOT
+from tests.walk import walks
 
 SOURCE = ROOT / "src" / "combgame"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]  # test_readme runs the first
@@ -161,12 +164,27 @@ def test_no_machine_path_is_in_the_repository():
         assert not [word for word in words if word in text], name
 
 
-def test_the_walks_through_the_house_are_those_of_the_page():
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.walk", "--check"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_architecture_page_has_every_room():
+    """The picture of the page is the layers of pyproject.toml, in their order."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    picture = (ROOT / "docs" / "architecture.md").read_text().split("```")[1].strip().splitlines()
+    assert [re.split(r"\s{2,}", line)[0] for line in picture] == layers
+
+
+def test_nobody_imports_an_underscored_module_of_another_package():
+    graph = grimp.build_graph("combgame")
+    crossed = {}
+    for user in graph.modules:
+        for used in graph.find_modules_directly_imported_by(user):
+            room, *inside = used.split(".")[1:]
+            if any(name.startswith("_") for name in inside) and user.split(".")[1:2] != [room]:
+                crossed.setdefault(used, []).append(user)
+    assert not crossed
+
+
+def test_the_walks_reach_the_round_and_the_storage():
+    """`python -m tests.walk` shows where a call goes."""
+    found = walks()
+    assert "engine/round" in found["simulate"] and "storage/transaction" in found["tell"]
+    assert all(len(modules) < 60 for modules in found.values())

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from combgame.data import read_problem
+from combgame.io import read_problem
 from tests.paths import ROOT
 from tests.studies import command
 

@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 import combgame as cg
-from combgame import errors, sentences
-from combgame.campaign import campaign
-from combgame.campaign.opening import open_store
-from combgame.data.places import Place
-from combgame.data.reading import problem_from
+from combgame import _messages as sentences
+from combgame import errors
+from combgame._messages import PYTHON, Call, Option, Phrase, Sentence
 from combgame.errors import CombGameError, InputError, must_be, needs_extra, unknown
-from combgame.sentences import PYTHON, Call, Option, Phrase, Sentence
+from combgame.io.parsing import Place
+from combgame.io.problem_file import problem_from
+from combgame.research.campaign import campaign
+from combgame.research.campaign.store import open_store
 from tests.paths import ROOT
 from tests.said import refused
 
@@ -32,15 +33,15 @@ PASS_ON = {  # functions that are given a template, and what else they are in
     ("errors.py", "CombGameError"),
     ("errors.py", "must_be"),
     ("errors.py", "plain_text"),
-    ("limits.py", "items_of"),
+    ("_validation.py", "items_of"),
     ("errors.py", "unknown"),
     ("errors.py", "needs_extra"),
-    ("sentences.py", "Sentence"),
-    ("wire.py", "sentence_from"),
+    ("_messages.py", "Sentence"),
+    ("lab/client/_wire.py", "sentence_from"),
     ("stopping/base.py", "also"),
-    ("data/places.py", "must_be"),
-    ("data/places.py", "missing"),
-    ("data/places.py", "unknown"),
+    ("io/parsing.py", "must_be"),
+    ("io/parsing.py", "missing"),
+    ("io/parsing.py", "unknown"),
 }
 METHODS = ("must_be", "unknown", "unknown_key", "missing")  # of a `Place`: no name, but a value
 MANY = ("must-be", "unknown", "needs-extra")  # the codes of errors.py, for its functions alone
@@ -338,8 +339,8 @@ class Elsewhere:
 
 def surfaces():
     every = [PYTHON, Elsewhere()]
-    if importlib.util.find_spec("combgame.cli.speech"):
-        every.append(importlib.import_module("combgame.cli.speech").SHELL)
+    if importlib.util.find_spec("combgame.cli._common"):
+        every.append(importlib.import_module("combgame.cli._common").SHELL)
     return every
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.cuda.columns import arrays_of, fixed_in
-from combgame.game.engines import _class_misfit
-from combgame.game.marks import PARTS
-from combgame.game.philox import philox
-from combgame.simulate.bench import make_bench
+from combgame.engine.cuda._memory import arrays_of, fixed_in
+from combgame.engine.dispatch import _class_misfit
+from combgame.engine.jit import PARTS
+from combgame.engine.philox import philox
+from combgame.simulation.runner import make_bench
 from tests import golden
 from tests.paths import ROOT
 from tests.said import refused
@@ -71,7 +71,7 @@ def test_no_field_of_ours_has_the_name_of_a_verb():
     checked = 0
     for module in pkgutil.walk_packages(cg.__path__, "combgame."):
         floor = module.name.split(".")[1]
-        if floor not in ("game", "rewards", "structures", "learners", "stopping", "rules"):
+        if floor not in ("engine", "rewards", "structures", "learners", "stopping", "rules"):
             continue
         if ".cuda" in module.name:
             continue
@@ -156,7 +156,7 @@ def test_it_does_so_where_rivals_are_searched(name):
 
 
 def test_without_a_card_it_is_said():
-    from combgame.game import cuda
+    from combgame.engine import cuda
 
     if cuda.unusable() is None:
         pytest.skip("there is one")

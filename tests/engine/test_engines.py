@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.marks import jitable
-from combgame.game.numba_versions import tried
-from combgame.simulate.run import Run
+from combgame.engine.jit import jitable
+from combgame.engine.numba_versions import tried
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner, check_rule, same
 from tests.said import refused
@@ -160,7 +160,7 @@ def ask(one: Curious, two: Lazy, heir: Heir, out: np.ndarray) -> None:
 
 
 def test_helpers_of_parts_may_have_any_name():
-    from combgame.game.engines import choose_engine
+    from combgame.engine.dispatch import choose_engine
 
     made = []
     for engine in ("python", "compiled"):
@@ -188,7 +188,7 @@ class Stranger(NamedTuple):
 
 
 def test_a_part_that_does_not_fit_the_verbs_is_said():
-    from combgame.game.engines import choose_engine
+    from combgame.engine.dispatch import choose_engine
 
     with refused("field-hides-verb", cg.EngineError, part="Clash", field="choose"):
         choose_engine("auto", (Clash(1, 2),))
@@ -205,7 +205,7 @@ def test_conformance_checks_pass_for_our_own_parts():
 
 SCRIPT = """
 import combgame as cg
-from combgame.game.telling import MADE
+from combgame.engine.compile_log import MADE
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 how = {"rule": "uniform", "runs": 2, "threshold": "stylised", "engine": "compiled"}
 sim = cg.simulate(problem, [0.3, 0.25, 0.2], **how)
@@ -247,7 +247,7 @@ def test_what_is_compiled_is_known_by_what_it_does(tmp_path):
     for path in package.rglob("*.py"):  # all lines are elsewhere
         path.write_text("# one comment more\n\n" + path.read_text())
     change(
-        "game/round.py",
+        "engine/round.py",
         'def gather(seen: Seen) -> None:\n    """',
         'def gather(seen: Seen) -> None:\n    """Else. ',
     )
@@ -255,7 +255,7 @@ def test_what_is_compiled_is_known_by_what_it_does(tmp_path):
     assert run() == (0, rounds, files)
     # not the file of the entry point, which is all that numba looks at
     change(
-        "stopping/theorem2.py",
+        "stopping/glr.py",
         "math.log((1.0 + math.log(max(t, 1)))",
         "math.log((9.0 + math.log(max(t, 1)))",
     )
@@ -271,10 +271,10 @@ from typing import NamedTuple
 import numpy as np
 
 import combgame as cg
-from combgame.game.protocols import jitable
-from combgame.game.telling import COUNT
+from combgame.engine.protocols import jitable
+from combgame.engine.compile_log import COUNT
 from combgame.rules.base import FixedSetup, RuleBase
-from combgame.rules.starts import padded, start_sets
+from combgame.rules._exploration import padded, start_sets
 
 RATE = 10.0
 
@@ -343,9 +343,9 @@ def test_a_users_part_is_compiled_once(tmp_path, way):
 
 def test_one_entry_serves_arguments_of_other_types():
     """The key by which machine code is found tells classes, dtypes and layouts apart."""
-    from combgame.game.engines import choose_engine
-    from combgame.game.records import View, blank
-    from combgame.game.round import recommend
+    from combgame.engine.dispatch import choose_engine
+    from combgame.engine.round import recommend
+    from combgame.engine.state import View, blank
 
     def game_of(problem, seed):
         seen, view = (
@@ -375,7 +375,7 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
 
     from numba import typeof
 
-    from combgame.game.parts import layout
+    from combgame.engine.kernels import layout
 
     class One(NamedTuple):
         x: np.ndarray
@@ -416,7 +416,7 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
 def test_a_cast_of_a_part_shares_what_the_part_shares_and_nothing_with_other_casts():
     from typing import NamedTuple
 
-    from combgame.game.parts import mould
+    from combgame.engine.kernels import mould
 
     class Inner(NamedTuple):
         x: np.ndarray
@@ -457,7 +457,7 @@ sim = cg.simulate(
     problem, [0.9, 0.2, 0.4, 0.3, 0.8], rule="ofw", delta=[0.2, 0.01], threshold="stylised",
     runs=20, max_rounds=2000, engine="compiled"
 )
-from combgame.game.numba.compiler import ACTIVE
+from combgame.engine.numba.compiler import ACTIVE
 print(ACTIVE, file=sys.stderr)
 print(sim.stops.tolist(), sim.winners.tolist())
 """
@@ -483,14 +483,14 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     import combgame as cg
     assert not said
-    from combgame.game.engines import compiled_entry
+    from combgame.engine.dispatch import compiled_entry
     def double(x):
         return 2.0 * x
     def half(x):
         return x / 2.0
     for function in (double, half):
         assert compiled_entry(function, True)(1.0) in (2.0, 0.5)
-from combgame.game.numba.compiler import ACTIVE
+from combgame.engine.numba.compiler import ACTIVE
 from combgame.cli.doctor import _compiler
 print(ACTIVE, _compiler(numba.__version__), *(str(one.message) for one in said), sep="|")
 """
@@ -526,7 +526,7 @@ def test_arrays_of_a_users_part_do_not_pile_up():
     """References are counted in what makes arrays, also through a function that returns them."""
     from numba.core.runtime import _nrt_python, rtsys
 
-    from combgame.game.engines import choose_engine
+    from combgame.engine.dispatch import choose_engine
 
     @jitable
     def fresh(n):
@@ -563,10 +563,10 @@ SMALL = """
 import sys
 import numpy as np
 import combgame as cg
-from combgame.game.engines import choose_engine
-from combgame.game.records import View, blank
-from combgame.game.round import advise, recommend
-from combgame.game.telling import MADE
+from combgame.engine.dispatch import choose_engine
+from combgame.engine.state import View, blank
+from combgame.engine.round import advise, recommend
+from combgame.engine.compile_log import MADE
 problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))
 seen, rng = blank(4), np.random.default_rng(0)
 view = View(*np.zeros((3, 4)), np.zeros(1), np.zeros(4))
@@ -640,7 +640,7 @@ def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_
 def test_types_are_spelled_apart():
     from numba import typeof
 
-    from combgame.game.numba import disk
+    from combgame.engine.numba import _cache as disk
 
     class Bonus(NamedTuple):
         x: np.ndarray
@@ -672,7 +672,7 @@ def test_types_are_spelled_apart():
 
 
 def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
-    from combgame.game.numba import disk
+    from combgame.engine.numba import _cache as disk
 
     monkeypatch.setattr(disk, "KEPT_VERSIONS", 3)
     for i in range(6):
@@ -691,7 +691,7 @@ def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
 def test_compiled_functions_have_names_that_no_other_process_uses():
     from numba.core.bytecode import FunctionIdentity
 
-    from combgame.game.numba.accelerator import lazily
+    from combgame.engine.numba._private import lazily
 
     before, numbers = FunctionIdentity._unique_ids, []
     for _ in range(2):
@@ -714,8 +714,8 @@ class Screen(io.StringIO):
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeypatch, caplog):
-    from combgame.game import telling
-    from combgame.game.round import recommend
+    from combgame.engine import compile_log as telling
+    from combgame.engine.round import recommend
 
     screen, game = Screen(terminal), subsets(5)[0].game()
     monkeypatch.setattr(sys, "stderr", screen)
@@ -790,7 +790,7 @@ def test_warm_prepares_what_a_problem_file_needs_and_says_when_it_was_ready(tmp_
 
 
 def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):
-    from combgame.game import engines
+    from combgame.engine import dispatch as engines
 
     asked = []
     plain = engines._choose
@@ -806,7 +806,7 @@ def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):
 SHORT = """
 import numpy as np
 import combgame as cg
-from combgame.game.telling import COUNT
+from combgame.engine.compile_log import COUNT
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 how = dict(rule="uniform", threshold="stylised", progress=False)
 few = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
@@ -856,7 +856,7 @@ def test_where_numba_is_switched_off_runs_are_interpreted():
 
 def test_two_threads_that_compile_leave_the_settings_of_the_process_as_they_were():
     """The second took what the first had set for what was there before."""
-    from combgame.game import numba as way
+    from combgame.engine import numba as way
 
     class Entry:
         def compile(self, _):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.simulate.run import Run
-from combgame.stopping.names import make_stopping
+from combgame.simulation.run import Run
+from combgame.stopping.registry import make_stopping
 from combgame.testing import same
 
 STEPS = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t")]
@@ -156,7 +156,7 @@ def test_the_matrix_has_everything():
     from combgame.learners.base import LearnerBase
     from combgame.rewards.base import RewardsBase
     from combgame.rules.base import RuleBase
-    from combgame.stopping.names import THRESHOLDS
+    from combgame.stopping.registry import THRESHOLDS
     from combgame.structures.base import StructureBase
 
     def there(base):

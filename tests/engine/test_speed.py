@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from combgame.simulate.run import Run
+from combgame.simulation.run import Run
 from tests.engine.test_matrix import MATRIX, instance
 
 TURNS, ROUNDS, MOST = 200_000, 4_000, 3.0

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from combgame.game.records import vector
-from combgame.rules.allocation import make_allocation
-from combgame.simulate.run import Run
+from combgame.engine.state import vector
+from combgame.rules._allocation import make_allocation
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 
 SEED = 7

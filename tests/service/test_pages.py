@@ -12,12 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 import combgame as cg
-from combgame.server.app import create_app
-from combgame.server.limits import Limits
-from combgame.server.pages.beginning import begun, expected, names_of
-from combgame.server.pages.entering import Known, pasted, typed, understood
-from combgame.server.tokens import make_token
-from combgame.study.round import Round
+from combgame.lab.round import Round
+from combgame.lab.server.app import create_app
+from combgame.lab.server.pages.create_form import begun, expected, names_of
+from combgame.lab.server.pages.results_form import Known, pasted, typed, understood
+from combgame.lab.server.registry import make_token
+from combgame.lab.server.settings import Limits
 from tests.said import refused
 
 EVIL = "<img src=x onerror=alert(1)>"

@@ -49,7 +49,7 @@ def service(tmp_path_factory):
     """Its address and its storage, of a server in a thread."""
     import uvicorn
 
-    from combgame.server.app import create_app
+    from combgame.lab.server.app import create_app
 
     storage = f"sqlite:///{tmp_path_factory.mktemp('served')}/lab.db"
     with socket.socket() as free:

@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 
 import combgame as cg
-from combgame.server import api, people
-from combgame.server.guard import in_path
-from combgame.server.tokens import hashed, make_token
-from combgame.storage.shelf import Shelf
-from combgame.study.study import Study
+from combgame.lab.server import api
+from combgame.lab.server import auth as people
+from combgame.lab.server.middleware import in_path
+from combgame.lab.server.registry import Shelf, hashed, make_token
+from combgame.lab.study import Study
 from tests.said import refused
 from tests.services import PROBLEM, serving
 
@@ -102,8 +102,8 @@ def test_a_browser_logs_in_with_a_cookie_and_changes_things_with_its_form_token(
     with serving(storage) as service:
         at = service.create(token=tokens["admin"])
         people, desk = service.app.state.people, service.app.state.desk
-        from combgame.server.people import Person
-        from combgame.server.tokens import hashed
+        from combgame.lab.server.auth import Person
+        from combgame.lab.server.registry import hashed
 
         number = desk.shelf.tokens()[1].id
         desk.shelf.add_login(hashed("secret"), number, 4e9, 0.0)
@@ -149,7 +149,7 @@ def test_another_page_cannot_write_and_every_answer_has_the_headers_that_protect
 
 
 def test_a_service_that_does_not_start_makes_no_file(tmp_path):
-    from combgame.server.run import serve
+    from combgame.lab.server.run import serve
 
     where = f"sqlite:///{tmp_path}/lab.db"
     with refused("tokens-needed", cg.AccessError) as caught:
@@ -373,12 +373,12 @@ def test_it_says_how_it_is(service):
 
 
 def test_logs_are_lines_of_json_without_secrets(storage, tokens, caplog):
-    caplog.set_level("INFO", "combgame.server")
+    caplog.set_level("INFO", "combgame.lab.server")
     with serving(storage) as service:
         at = service.create("a b", token=tokens["admin"])
         service.get(f"{at}/events?after=0&token=hidden", token=tokens["read"])
         service.get(at, token="cg_wrong")
-    lines = [json.loads(one.message) for one in caplog.records if one.name == "combgame.server"]
+    lines = [json.loads(one.message) for one in caplog.records if one.name == "combgame.lab.server"]
     asked = [one for one in lines if one["event"] == "request"]
     assert [one["status"] for one in asked] == [201, 200, 401]
     assert asked[1]["person"] == "the read" and asked[1]["path"] == "/api/v1/studies/a b/events"

@@ -17,13 +17,12 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame import wire
-from combgame.client import connection
-from combgame.sentences import Call, Option, Phrase, Sentence
-from combgame.server.tokens import make_token
+from combgame._messages import Call, Option, Phrase, Sentence
+from combgame.lab.client import _wire as wire
+from combgame.lab.client import connection
+from combgame.lab.round import Round
+from combgame.lab.server.registry import Shelf, make_token
 from combgame.storage import clock, unchanging
-from combgame.storage.shelf import Shelf
-from combgame.study.round import Round
 from tests.said import refused, says
 from tests.services import serving
 from tests.studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
@@ -509,7 +508,7 @@ def test_every_sentence_travels_whole():
         g=Option("max_rounds", 40),
         h=Phrase("share unrounded", share=0.5),
     )
-    from combgame.cli.speech import SHELL
+    from combgame.cli._common import SHELL
 
     again = wire.sentence_from(json.loads(json.dumps(wire.sentence_data(sentence))))
     assert again == sentence and again.said(SHELL) == sentence.said(SHELL)

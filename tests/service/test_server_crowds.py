@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from combgame.server.files import fitting
-from combgame.server.limits import Limits
-from combgame.server.tokens import make_token
+from combgame.lab.server.files import fitting
+from combgame.lab.server.registry import make_token
+from combgame.lab.server.settings import Limits
 from tests.services import PROBLEM, process, serving
 
 resource = pytest.importorskip("resource")

@@ -12,7 +12,7 @@ import warnings
 import pytest
 
 import combgame as cg
-from combgame.study.study import Study
+from combgame.lab.study import Study
 from tests.services import PROBLEM as SENT
 from tests.services import process, serving
 

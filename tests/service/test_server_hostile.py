@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 
 import combgame as cg
-from combgame.data import to_data
-from combgame.server.tokens import make_token
+from combgame.io import to_data
+from combgame.lab.server.registry import make_token
 from tests.services import PROBLEM, serving
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -124,7 +124,7 @@ def test_the_limits_of_headers_are_the_same_however_they_arrive(service):
 
 
 def test_requests_that_wait_behind_another_are_limited_and_so_are_their_bodies(service, caplog):
-    caplog.set_level("WARNING", "combgame.server")
+    caplog.set_level("WARNING", "combgame.lab.server")
     waits = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     first = b"GET /api/v1/studies/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
     post = b"POST /api/v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"

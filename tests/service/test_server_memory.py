@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from combgame.server.limits import Limits
-from combgame.server.protocol import DRAINED
-from combgame.server.tokens import make_token
-from combgame.storage.shelf import Shelf
+from combgame.lab.server.protocol import DRAINED
+from combgame.lab.server.registry import Shelf, make_token
+from combgame.lab.server.settings import Limits
 from tests.services import process
 
 pytestmark = pytest.mark.slow  # a server in a process of its own

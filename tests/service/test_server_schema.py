@@ -5,8 +5,7 @@ server, and nobody gets in without the role.
 import pytest
 
 import combgame as cg
-from combgame.server.tokens import make_token
-from combgame.storage.shelf import Shelf
+from combgame.lab.server.registry import Shelf, make_token
 from tests.services import serving
 
 schemathesis = pytest.importorskip("schemathesis")

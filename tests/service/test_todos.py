@@ -15,9 +15,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import combgame as cg
-from combgame.server.app import create_app
-from combgame.study.round import MARK
-from combgame.study.sheet import write_sheet
+from combgame.lab.exports import write_sheet
+from combgame.lab.round import MARK
+from combgame.lab.server.app import create_app
 from tests.said import refused
 from tests.services import serving
 from tests.studies import PROBLEM, command
@@ -328,7 +328,7 @@ def test_a_mark_that_was_edited_is_said_to_be(shell):
 
 def test_a_study_may_have_any_name_beside_a_mark(tmp_path):
     for name in ("a#b", "=1+1", "plates#bcdfghjk", "#"):
-        from combgame.study.sheet import read_sheet, write_sheet, write_workbook
+        from combgame.lab.exports import read_sheet, write_sheet, write_workbook
 
         study = cg.Study(PROBLEM, name=name, engine="python")
         todo = study.ask()

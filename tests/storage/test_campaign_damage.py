@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import combgame as cg
-from combgame.campaign import execute, store
-from combgame.campaign.opening import open_store
-from combgame.campaign.store import Store
+from combgame.research.campaign import execution as execute
+from combgame.research.campaign import store
+from combgame.research.campaign.store import Store, open_store
 from tests.campaigns import made_up, table, tiny, unmeasured, whole_table
 from tests.said import refused
 
@@ -266,7 +266,8 @@ def test_another_programs_damaged_file_is_left_alone(tmp_path):
 
 MAKER = """
 import os, sqlite3, sys
-from combgame.campaign import opening, store
+from combgame.research.campaign import store as opening
+from combgame.research.campaign import store
 connect = sqlite3.connect
 
 def traced(*args, **kwargs):
@@ -313,7 +314,8 @@ def test_a_kill_while_the_file_is_made_leaves_one_that_can_be_used(tmp_path):
 SPILLER = """
 import os, sqlite3, sys
 from pathlib import Path
-from combgame.campaign import opening, store
+from combgame.research.campaign import store as opening
+from combgame.research.campaign import store
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("PRAGMA cache_size = 1")
 db.execute("BEGIN IMMEDIATE")

@@ -13,10 +13,10 @@ from dataclasses import replace
 import pytest
 
 import combgame as cg
-from combgame.campaign import execute, opening
-from combgame.campaign.opening import open_store
-from combgame.campaign.store import Store
-from combgame.storage.lock import Lock, lock_path
+from combgame.research.campaign import execution as execute
+from combgame.research.campaign import store as opening
+from combgame.research.campaign.store import Store, open_store
+from combgame.storage.locks import Lock, lock_path
 from tests.campaigns import PROBLEM, TOML, command, count, made_up, table, tiny, whole_table
 from tests.said import refused
 
@@ -108,7 +108,7 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
 HOLDER = """
 import sys
 from pathlib import Path
-from combgame.storage.lock import Lock
+from combgame.storage.locks import Lock
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

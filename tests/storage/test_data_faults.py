@@ -20,12 +20,13 @@ from pathlib import Path
 import pytest
 
 import combgame as cg
-from combgame.campaign.opening import open_store
 from combgame.cli import app as cli
-from combgame.storage import copying, interrupts
-from combgame.storage.interrupts import deferred
-from combgame.storage.opening import open_storage
-from combgame.storage.same_file import SameFile
+from combgame.research.campaign.store import open_store
+from combgame.storage import files as copying
+from combgame.storage import process as interrupts
+from combgame.storage.open import open_storage
+from combgame.storage.process import deferred
+from combgame.storage.sqlite import SameFile
 from tests.paths import ROOT
 from tests.said import refused
 from tests.studies import HARD, PROBLEM

@@ -17,11 +17,12 @@ import pytest
 from starlette.testclient import TestClient
 
 import combgame as cg
-from combgame.campaign.opening import open_store
-from combgame.data import to_data
-from combgame.server.app import create_app
-from combgame.storage import sql, unchanging
-from combgame.storage.shelf import Shelf
+from combgame.io import to_data
+from combgame.lab.server.app import create_app
+from combgame.lab.server.registry import Shelf
+from combgame.research.campaign.store import open_store
+from combgame.storage import database as sql
+from combgame.storage import unchanging
 from combgame.storage.urls import url_of
 from tests.said import refused
 from tests.studies import PROBLEM, command

@@ -17,9 +17,10 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import combgame as cg
-from combgame.storage import connections, tables
+from combgame.lab import session
+from combgame.storage import database as connections
+from combgame.storage import schema as tables
 from combgame.storage.events import Event, compact, seal
-from combgame.study import session
 from tests.said import refused
 from tests.studies import HARD, PROBLEM, advisor_of, measure
 from tests.study_machine import BUDGET, Machine
@@ -223,7 +224,7 @@ def test_any_order_of_anything_with_reopening(url, often):
 NURSERY = """
 import json, os, random, signal, sys, time
 import combgame as cg
-from combgame.study import session
+from combgame.lab import session
 
 session.EVERY = 40
 url, work, folder = sys.argv[1:]

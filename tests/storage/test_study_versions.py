@@ -12,11 +12,11 @@ import pytest
 
 import combgame as cg
 from combgame.errors import Notice
+from combgame.lab import session, versions
+from combgame.lab.client._wire import decision_data, decision_from, status_data, status_from
+from combgame.lab.settings import Setting
+from combgame.lab.versions import here
 from combgame.storage import clock
-from combgame.study import session, versions
-from combgame.study.settings import Setting
-from combgame.study.versions import here
-from combgame.wire import decision_data, decision_from, status_data, status_from
 from tests.paths import ASSETS
 from tests.said import refused, says
 from tests.studies import PROBLEM
@@ -32,7 +32,7 @@ def runs(monkeypatch):
     real = Setting.stopping_at
 
     def becomes(name, stricter=False):
-        monkeypatch.setattr("combgame.version.__version__", name)
+        monkeypatch.setattr("combgame._version.__version__", name)
         monkeypatch.setattr(session, "digest", lambda: name)  # whose snapshots are of use
 
         def judged(self, delta, problem=None, epsilon=None):
@@ -210,8 +210,8 @@ def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(overdu
 def test_a_retraction_goes_before_a_certificate_that_is_due_and_a_repeated_request_beside_it(
     overdue, tmp_path
 ):
-    from combgame.storage.requests import Repeated, Request, once
-    from combgame.storage.shelf import Shelf
+    from combgame.lab.server.registry import Shelf
+    from combgame.storage.transaction import Repeated, Request, once
 
     called, copy = [], f"sqlite:///{tmp_path}/copy.db"
     with warnings.catch_warnings():
@@ -269,7 +269,7 @@ def test_the_page_says_which_versions_wrote_a_part(storage, runs):
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient
 
-    from combgame.server.app import create_app
+    from combgame.lab.server.app import create_app
 
     runs("0.3")
     with study(storage) as made:
@@ -358,7 +358,7 @@ def sources(monkeypatch):
     """sources("a"): from now on these run, of the version 0.2.0.dev0."""
 
     def become(name):
-        monkeypatch.setattr("combgame.version.__version__", "0.2.0.dev0")
+        monkeypatch.setattr("combgame._version.__version__", "0.2.0.dev0")
         monkeypatch.setattr(versions, "digest", lambda: name * 64)
         monkeypatch.setattr(session, "digest", lambda: name * 64)
 
@@ -514,8 +514,8 @@ def test_a_place_without_a_clock_has_that_of_the_machine_and_looking_leaves_that
 
 
 def test_answers_are_forgotten_by_the_clock_of_the_storage(storage, machines):
-    from combgame.storage.requests import Repeated, Request, once
-    from combgame.storage.shelf import Shelf
+    from combgame.lab.server.registry import Shelf
+    from combgame.storage.transaction import Repeated, Request, once
 
     study(storage).close()
     Shelf(storage).close()

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame._display.plotting import plot
+from combgame._display.text import rendered
+from combgame._validation import items_of
 from combgame.errors import either, plain_text, positive, whole
-from combgame.limits import items_of
 from combgame.problem import check_deltas
-from combgame.report.figures import plot
-from combgame.report.tables import rendered
 from tests.said import case, check_refusals, refused
 
 NAN, INF = math.nan, math.inf

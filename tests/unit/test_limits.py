@@ -5,10 +5,11 @@ import random
 import numpy as np
 
 import combgame as cg
-from combgame.data import problem_from
+from combgame._validation import VARIABLE, limit
 from combgame.errors import OracleError
-from combgame.limits import VARIABLE, limit
-from combgame.structures import integer, paths, trees
+from combgame.io import problem_from
+from combgame.structures import integer_program as integer
+from combgame.structures import paths, trees
 from tests.said import case, check_refusals, refused
 
 

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.campaign import Campaign
-from combgame.data import from_data, problem_from
+from combgame._messages import Sentence, legible, looks
 from combgame.errors import CombGameError, InputError, StoreError, UnknownNameError
-from combgame.sentences import Sentence, legible, looks
+from combgame.io import from_data, problem_from
+from combgame.lab.exports import read_sheet, write_sheet
+from combgame.research.campaign import Campaign
 from combgame.storage.events import Event, seal
-from combgame.study.sheet import read_sheet, write_sheet
 from tests.said import refused
 from tests.studies import PROBLEM
 from tests.unit.test_bad_input import CIRCLE, RAGGED, Rude
@@ -286,7 +286,7 @@ def test_without_a_home_what_is_compiled_goes_to_a_private_folder_which_is_said_
     code = (
         "import os, stat, warnings\n"
         "from pathlib import Path\n"
-        "from combgame.game.numba import disk\n"
+        "from combgame.engine.numba import disk\n"
         "disk._usual = lambda: [Path('/dev/null/cache')]\n"
         "with warnings.catch_warnings(record=True) as said:\n"
         "    warnings.simplefilter('always')\n"

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import combgame as cg
-from combgame.game.marks import jitable
+from combgame.engine.jit import jitable
 from combgame.learners import LearnerBase
-from combgame.stopping.theorem2 import c_gaussian
+from combgame.stopping.glr import c_gaussian
 from combgame.testing import check_learner
 from tests.said import refused
 

@@ -3,25 +3,21 @@
 import json
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 
+from .._version import __version__
 from ..errors import CombGameError, Notice
-from ..version import __version__
-from .bench import bench
+from ._common import SHELL, Picture, finite, say
+from .benchmark import bench
 from .campaign import app as campaign
-from .doctor import doctor
+from .doctor import doctor, warm
 from .init import init
-from .options import Picture, finite, say
-from .paper import app as paper
-from .plan import plan
 from .serve import serve, tokens
-from .simulate import compare, simulate
-from .speech import SHELL
+from .simulate import compare, plan, simulate
 from .study import app as study
-from .warm import warm
 
 app = typer.Typer(
     help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",
@@ -29,7 +25,6 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,  # among them would be URLs with passwords
 )
 app.add_typer(campaign, name="campaign")
-app.add_typer(paper, name="paper")
 app.add_typer(study, name="study")
 app.add_typer(tokens, name="token")
 app.command()(bench)
@@ -56,7 +51,7 @@ def root(
 ) -> None:
     SHELL.study = "study"
     if modules:
-        from ..bench.own import imported
+        from ..research.benchmark.contest import imported
 
         for module in modules:
             imported("import", module)
@@ -148,14 +143,16 @@ def noticed(message: Warning | str, *about: Any, **more: Any) -> str:
 python_warning = warnings.formatwarning
 
 
-def main() -> None:
-    """Run the command line; what goes wrong is said in one sentence."""
+def main(shell: Callable[..., Any] | None = None, name: str | None = None) -> None:
+    """Run the command line, or another one that is called `name`; what goes wrong is said in one
+    sentence.
+    """
     warnings.formatwarning = noticed
     for stream in (sys.stdout, sys.stderr):  # whatever the locale can show
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app() if shell is None else shell(prog_name=name)
     except CombGameError as error:
         print(said(error, "--json" in sys.argv[1:]), file=sys.stderr)
         sys.exit(2)

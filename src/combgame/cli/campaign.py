@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from .._display.files import save
 from ..errors import unknown
-from ..report.files import save
-from .options import (
+from ._common import (
+    SHELL,
     AsJson,
     Cluster,
     Jobs,
@@ -21,7 +22,6 @@ from .options import (
     say,
     stopped,
 )
-from .speech import SHELL
 
 app = typer.Typer(
     help="Many runs of many configurations, stored: survives being killed, never computes a run "
@@ -54,8 +54,8 @@ def run(
     """
     from dataclasses import replace
 
-    from ..campaign.campaign import read_campaign
-    from ..campaign.report import show
+    from ..research.campaign.campaign import read_campaign
+    from ..research.campaign.report import show
 
     campaign = read_campaign(file)
     if runs is not None:
@@ -76,10 +76,9 @@ def run(
 @app.command()
 def status(store: StoreFile, as_json: AsJson = False) -> None:
     """How far a campaign is, and who is working on it."""
-    from ..campaign.opening import open_store
-    from ..campaign.shown import duration
-    from ..campaign.twins import marked, remarks
-    from ..storage.lock import Lock, lock_path
+    from ..research.campaign.report import duration, marked, remarks
+    from ..research.campaign.store import open_store
+    from ..storage.locks import Lock, lock_path
 
     with open_store(store)[0] as file:
         configurations, sources, busy = (
@@ -155,10 +154,9 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
     """One line per configuration and delta: rounds, errors with their exact interval, the bound and
     the ratio to the limit.
     """
-    from ..campaign.opening import open_store
-    from ..campaign.report import report as lines
-    from ..campaign.report import show
-    from ..campaign.twins import remarks
+    from ..research.campaign.report import remarks, show
+    from ..research.campaign.report import report as lines
+    from ..research.campaign.store import open_store
 
     with open_store(store)[0] as file:
         put(
@@ -174,8 +172,8 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
 @app.command()
 def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJson = False) -> None:
     """One line per run and delta (csv or json)."""
-    from ..campaign.opening import open_store
-    from ..campaign.report import rows, show
+    from ..research.campaign.report import rows, show
+    from ..research.campaign.store import open_store
 
     if form not in ("csv", "json"):
         raise unknown("format", form, ("csv", "json"))
@@ -192,10 +190,10 @@ def plot(
     ] = None,
 ) -> None:
     """Means with quartile bars, one line per rule, as PNG and SVG."""
-    from ..campaign.opening import open_store
-    from ..campaign.report import report as lines
-    from ..report.figures import plot as draw
-    from ..report.figures import save as save_figure
+    from .._display.plotting import plot as draw
+    from .._display.plotting import save as save_figure
+    from ..research.campaign.report import report as lines
+    from ..research.campaign.store import open_store
 
     with open_store(store)[0] as file:
         written = save_figure(draw(lines(file), file.name), out or store.with_suffix(""))

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from .._display import plotting as rounds
+from .._display.plotting import figure, save, shown
+from ..lab.report import figures as experiment
+from ..lab.report.content import drawn
+from ..lab.status import Status
+from ..lab.study import Study
 from ..problem import Problem
-from ..report import experiment, rounds
-from ..report.arms import shown
-from ..report.figures import figure, save
 from ..rewards import Gaussian
-from ..simulate.compare import simulate
+from ..simulation.api import simulate
 from ..structures import Arms, Subsets
-from ..study.plots import drawn
-from ..study.status import Status
-from ..study.study import Study
 
 NAMES = ("wild type", "A12G", "K7R", "L3P", "T9S", "D5N", "F8Y", "S2C", "Q4E", "R6K")
 MEANS = np.array([0.34, 0.52, 0.40, 0.495, 0.36, 0.485, 0.30, 0.38, 0.28, 0.33])

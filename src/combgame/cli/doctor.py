@@ -1,13 +1,20 @@
-"""combgame doctor: what this machine can run."""
+"""combgame doctor: what this machine can run.
+
+combgame warm: compile what a problem file needs, before it is needed.
+"""
 
 import importlib.util
 import os
 import platform
 import warnings
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
 
-from ..game.numba_versions import switched_off, unaccelerated
-from .options import AsJson, put
+import typer
+
+from ..engine.numba_versions import switched_off, unaccelerated
+from ._common import AsJson, put
 
 EXTRAS = {
     "cuda": "numba.cuda",
@@ -39,7 +46,8 @@ def _compiler(numba: str) -> str:
         return f"not to be used: {off}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is said here
-        from ..game.numba import compiler, disk
+        from ..engine.numba import _cache as disk
+        from ..engine.numba import compiler
     kept = f"; what is compiled is kept in {disk.root()}"
     if compiler.ACTIVE:
         return f"ready, with the accelerator of compiling{kept}"
@@ -51,7 +59,7 @@ def _compiler(numba: str) -> str:
 def _card() -> str:
     if importlib.util.find_spec("numba_cuda") is None:
         return "not to be used: pip install 'combgame[cuda]' first"
-    from ..game import cuda
+    from ..engine import cuda
 
     why = cuda.unusable()
     if why is not None:
@@ -69,3 +77,39 @@ def _version(name: str) -> str:
 def _there(part: str) -> bool:
     name = "numba_cuda" if part == "numba.cuda" else part
     return importlib.util.find_spec(name) is not None
+
+
+def warm(
+    file: Annotated[Path, typer.Argument(help="The problem (.toml): actions, answers, rewards.")],
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="A rule to prepare; may be repeated.", show_default="frank-wolfe"),
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(help="When to stop; may be repeated.", show_default="mixture"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile the rounds of a problem now, so that simulations, plans and campaigns of it begin at
+    once in any process.
+    """
+    from ..io import read_problem
+    from ..simulation.runner import warm as prepare
+
+    problem, _ = read_problem(file)
+    rows = [
+        {"rule": one, "threshold": level, **prepare(problem, one, level)._asdict()}
+        for one in rule or ["frank-wolfe"]
+        for level in threshold or ["mixture"]
+    ]
+    lines = []
+    for row in rows:
+        if row["what"] is None:
+            state = "is interpreted, there is nothing to compile"
+        elif row["compiled"]:
+            state = f"compiled {row['what']} in {row['seconds']:.1f} s"
+        else:
+            state = "was ready"
+        lines.append(f"{row['rule']}, {row['threshold']}: {state}.")
+    put(rows, "\n".join(lines), as_json)

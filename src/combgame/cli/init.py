@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from .._messages import Option
 from ..errors import CombGameError, InputError, StoreError, must_be
-from ..sentences import Option
-from .options import AsJson, put
+from ._common import AsJson, put
 
 LEVELS = (
     "May everything that is measured at once read high or low as a whole, as the wells of a plate, "
@@ -51,9 +51,9 @@ def init(
     """Write a problem file, with comments. What is not given is asked, on a terminal; elsewhere it
     is as usual: one arm at a time, the best one, gaussian of unknown sigma, no levels, maximise.
     """
-    from ..data import problem_from
-    from ..data.writing import NOISE, NORMAL, Questions, written
-    from ..report.files import save
+    from .._display.files import save
+    from ..io import problem_from
+    from ..io.template import NOISE, NORMAL, Questions, written
 
     if out.exists() and not force:
         raise StoreError(

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, put
-from .study.base import Where
+from ._common import AsJson, put
+from .study._common import Where
 
 tokens = typer.Typer(help="Who may use a service, and for what.", no_args_is_help=True)
 
@@ -27,7 +27,7 @@ def serve(
     """Serve the studies of a storage: a page for people, and an interface for programs. SIGTERM
     and Ctrl-C finish what runs, then end it.
     """
-    from ..server.run import serve as run
+    from ..lab.server.run import serve as run
 
     try:
         run(
@@ -42,7 +42,7 @@ def serve(
 
 
 def shelf_of(storage: str, make: bool) -> Any:
-    from ..storage.shelf import Shelf
+    from ..lab.server.registry import Shelf
 
     return Shelf(storage, make=make)
 
@@ -61,7 +61,7 @@ def make(
     as_json: AsJson = False,
 ) -> None:
     """Make a token. It is shown once: what is stored is its hash."""
-    from ..server.tokens import make_token
+    from ..lab.server.registry import make_token
 
     shelf = shelf_of(storage, make=True)
     try:

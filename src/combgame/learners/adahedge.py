@@ -13,11 +13,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..game.catalogue import Catalogue, Mixture
-from ..game.protocols import Structure
-from ..game.records import Floats
+from ..engine.action_table import Catalogue, Mixture
+from ..engine.protocols import Structure
+from ..engine.state import Floats
+from ._exponential_weights import FAR, Every, every_action, largest, number, tempered
 from .base import LearnerBase, Record, Seating
-from .every import FAR, Every, every_action, largest, number, tempered
 from .product_hedge import TIE
 
 

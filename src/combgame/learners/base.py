@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..game.descriptions import Description
-from ..game.protocols import Learner
-from ..game.records import Floats, Ints, Random
+from .._values import Description
+from ..engine.protocols import Learner
+from ..engine.state import Floats, Ints, Random
 from ..structures import Geometry, StructureBase
 
 

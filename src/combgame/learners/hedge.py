@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..game.catalogue import Catalogue, Mixture
-from ..game.protocols import Structure
-from ..game.records import Floats
+from ..engine.action_table import Catalogue, Mixture
+from ..engine.protocols import Structure
+from ..engine.state import Floats
+from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
+from ._exponential_weights import Every, every_action, number
 from .base import LearnerBase, Record, Seating
-from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
-from .every import Every, every_action, number
 
 
 class HedgePart(NamedTuple):

@@ -11,12 +11,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.action_table import Catalogue, Mixture
+from ..engine.protocols import Structure
+from ..engine.state import Floats
 from ..errors import either
-from ..game.catalogue import Catalogue, Mixture
-from ..game.protocols import Structure
-from ..game.records import Floats
+from ._support import Support, make_support, support_limit, support_room
 from .base import LearnerBase, Record, Seating
-from .support import Support, make_support, support_limit, support_room
 
 
 class OFWPart(NamedTuple):

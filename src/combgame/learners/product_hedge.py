@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.protocols import Ensemble, Structure
-from ..game.records import Floats
+from ..engine.protocols import Ensemble, Structure
+from ..engine.state import Floats
 from ..structures import StructureBase
 
 # actions whose rewards differ by less than this share of the best one's are tied: the difference is

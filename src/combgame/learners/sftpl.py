@@ -19,10 +19,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.action_table import Catalogue, Mixture
+from ..engine.protocols import Structure
+from ..engine.state import Floats, Ints, Random
 from ..errors import whole
-from ..game.catalogue import Catalogue, Mixture
-from ..game.protocols import Structure
-from ..game.records import Floats, Ints, Random
 from .base import LearnerBase, Seating
 
 MODULI = (30269, 30307, 30323)  # of the generator: a state is 1 to that, less 1

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from .._messages import Sentence
+from .._values import Description
+from ..engine.jit import jitable
+from ..engine.numerics import ROUND, two_sum
+from ..engine.protocols import Rewards
+from ..engine.state import Floats, Ints
 from ..errors import must_be, real, unboxed
-from ..game.descriptions import Description
-from ..game.marks import jitable
-from ..game.numerics import ROUND, two_sum
-from ..game.protocols import Rewards
-from ..game.records import Floats, Ints
-from ..sentences import Sentence
 
 WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
 SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.marks import jitable
-from ..game.numerics import excess
-from ..game.records import Fixed, Floats, Ints, Random, Seen
-from ..sentences import Phrase, Sentence
+from .._messages import Phrase, Sentence
+from ..engine.jit import jitable
+from ..engine.numerics import excess
+from ..engine.state import Fixed, Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EDGE = 1e-12  # no other mean is like 0 or 1; this keeps the price finite

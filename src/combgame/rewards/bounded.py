@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.records import Floats, Ints, Random, Seen
+from ..engine.state import Floats, Ints, Random, Seen
 from .base import License, RewardsBase, check_bounds
 from .gaussian import GaussianPart, gaussian_part
 

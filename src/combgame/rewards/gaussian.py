@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import LONGEST
+from ..engine.jit import jitable
+from ..engine.state import Fixed, Floats, Ints, Random, Seen
 from ..errors import InputError, must_be
-from ..game.marks import jitable
-from ..game.records import Fixed, Floats, Ints, Random, Seen
-from ..sentences import LONGEST
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
 
 EPSILON = 2.0**-52  # of a float

@@ -1,6 +1,7 @@
 """Sampling rules: how the next action is chosen."""
 
 from ..stopping.base import Stopping
+from ._exploration import padded
 from .base import FixedSetup, RuleBase, Setup
 from .clucb import CLUCB
 from .combgame import CombGame
@@ -8,10 +9,9 @@ from .csar import CSAR
 from .frank_wolfe import FrankWolfe
 from .fws import FWS
 from .gcb_pe import GCBPE
-from .informed import Informed
+from .oracle_allocation import Informed
 from .p_fws import PFWS
-from .product_hedge import ProductAdaHedge
-from .starts import padded
+from .product_adahedge import ProductAdaHedge
 from .thompson import Thompson
 from .top_two import TopTwo
 from .track_and_stop import TrackAndStop

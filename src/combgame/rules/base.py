@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from .._values import Description, is_value, short
+from ..engine.kernels import Original
+from ..engine.protocols import Rule
+from ..engine.state import Ints, Random
 from ..errors import InputError
-from ..game.descriptions import Description, is_value, short
-from ..game.parts import Original
-from ..game.protocols import Rule
-from ..game.records import Ints, Random
 from ..learners.base import impartial
 from ..problem import Problem
-from ..stopping.base import Question, Stopping
-from ..stopping.names import THRESHOLDS, make_stopping
-from ..stopping.own import StoppingBase
+from ..stopping.base import Question, Stopping, StoppingBase
+from ..stopping.registry import THRESHOLDS, make_stopping
 
 LARGER = 50  # times that arrays are made larger for one round
 UNSAID = 0.1  # delta, where there is no run that says it, such as one that is only timed

@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
+from ..engine.numerics import lambert_bar
+from ..engine.protocols import Bonus
 from ..errors import must_be, positive, unknown
-from ..game.numerics import lambert_bar
-from ..game.protocols import Bonus
 
 
 class StylisedBonus(NamedTuple):

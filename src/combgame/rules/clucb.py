@@ -14,15 +14,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .._messages import Sentence
+from ..engine.likelihood_ratio import alike
+from ..engine.protocols import Game, Threshold
+from ..engine.state import Floats, Ints, Random, Seen, View
 from ..errors import InputError, must_be, real
-from ..game.protocols import Game, Threshold
-from ..game.records import Floats, Ints, Random, Seen, View
-from ..game.rivals import alike
 from ..rewards import License
-from ..sentences import Sentence
 from ..stopping.base import Question, Rests, Stopping, earned
+from ._exploration import padded, start_sets
 from .base import UNSAID, FixedSetup, RuleBase
-from .starts import padded, start_sets
 
 TINY = 1e-9  # of the largest radius: room in an action that M xor M~ leaves goes to arms seen least
 

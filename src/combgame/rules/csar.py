@@ -14,14 +14,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .._messages import Sentence
+from ..engine.likelihood_ratio import BarPart
+from ..engine.protocols import Game, Threshold
+from ..engine.state import Floats, Ints, Random, Seen, View, vector
 from ..errors import InputError, whole
-from ..game.judge import BarPart
-from ..game.protocols import Game, Threshold
-from ..game.records import Floats, Ints, Random, Seen, View, vector
-from ..sentences import Sentence
 from ..stopping.base import Question, Stopping, Validity
+from ._exploration import padded, start_sets
 from .base import FixedSetup, RuleBase
-from .starts import padded, start_sets
 
 TINY = 1e-9
 

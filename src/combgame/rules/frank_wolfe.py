@@ -15,18 +15,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.action_table import Catalogue, enlarge_catalogue, make_catalogue
+from ..engine.jit import jitable
+from ..engine.kernels import Original
+from ..engine.protocols import Game
+from ..engine.state import Fixed, Floats, Ints, Random, Seen, View, vector
 from ..errors import positive, whole
-from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
-from ..game.marks import jitable
-from ..game.parts import Original
-from ..game.protocols import Game
-from ..game.records import Fixed, Floats, Ints, Random, Seen, View, vector
 from ..rewards.base import WEIGHTLESS, lead_of
 from ..stopping.base import Question
+from ._exploration import lacking, padded, start_sets
 from .base import RuleBase, Setup
-from .forced import lacking
-from .plates import PlatesSetup
-from .starts import padded, start_sets
+from .frank_wolfe_blocks import PlatesSetup
 
 # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
 # seen least, and so do ties
@@ -322,7 +321,7 @@ class FrankWolfe(RuleBase):
     slow); explore, ease: every arm gets explore * sqrt(e) * e / (e + ease) values at least, e = t K
     / d being what it would get if all were played alike; pool: over how many rivals the minimum is
     smoothed (None: as many as arms, 16 to 128). Where every play has a level of its own, plays are
-    chosen in blocks instead (`rules/plates.py`), and these numbers are of no account.
+    chosen in blocks instead (`rules/frank_wolfe_blocks.py`), and these numbers are of no account.
     """
 
     impartial: ClassVar[bool] = True

@@ -18,24 +18,23 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, TooManySetsError
-from ..game.catalogue import (
+from ..engine.action_table import (
     Catalogue,
     Mixture,
     enlarge_catalogue,
     fill_catalogue,
     make_mixture,
 )
-from ..game.parts import Original, grown
-from ..game.protocols import Game, Tracker
-from ..game.records import Fixed, Floats, Ints, Random, Seen, View, vector
-from ..game.rivals import alike, differ
+from ..engine.kernels import Original, grown
+from ..engine.likelihood_ratio import alike, differ
+from ..engine.protocols import Game, Tracker
+from ..engine.state import Fixed, Floats, Ints, Random, Seen, View, vector
+from ..errors import InputError, TooManySetsError
 from ..stopping.base import Question
+from ._exploration import padded, square, start_sets
+from ._matrix_game import MatrixGame, make_matrix
+from ._trackers import make_tracker
 from .base import RuleBase
-from .forced import square
-from .matrix import MatrixGame, make_matrix
-from .starts import padded, start_sets
-from .trackers import make_tracker
 
 LISTED = 50_000  # answers
 CRUMB = 1e-9  # a weight this small in a solution is rounding

@@ -16,15 +16,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .._messages import Sentence
+from ..engine.protocols import Game, Threshold
+from ..engine.state import Floats, Ints, Random, Seen, View
 from ..errors import SEED, must_be, real, unknown, whole
-from ..game.protocols import Game, Threshold
-from ..game.records import Floats, Ints, Random, Seen, View
 from ..learners.base import impartial
 from ..rewards import License
-from ..sentences import Sentence
 from ..stopping.base import Question, Rests, Stopping, Validity, earned
+from ._exploration import padded, start_sets
 from .base import FixedSetup, RuleBase
-from .starts import padded, start_sets
 
 COVERINGS = ("minimal", "random")
 

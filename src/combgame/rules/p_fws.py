@@ -11,8 +11,8 @@ published finds the most confusing parameter approximately, by a no-regret metho
 Its public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) does otherwise, and
 `draws` does as that: t are the rounds already played; the test for forced rounds is never true;
 shares are N / sum N; there are d in place of |X_0|; points of the ball have a uniform radius; the
-rival is the nearest of some that are drawn (`stopping/drawn.py`), and its gradient is divided by
-the squares of unperturbed shares.
+rival is the nearest of some that are drawn (`stopping/sampled_alternatives.py`), and its gradient
+is divided by the squares of unperturbed shares.
 """
 
 import math
@@ -21,14 +21,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.protocols import Game
+from ..engine.state import Floats, Ints, Random, Seen, View
 from ..errors import whole
-from ..game.protocols import Game
-from ..game.records import Floats, Ints, Random, Seen, View
 from ..stopping.base import Question
-from ..stopping.drawn import DrawnSearch, make_search
+from ..stopping.sampled_alternatives import DrawnSearch, make_search
+from ._exploration import padded, square, start_sets
 from .base import FixedSetup, RuleBase
-from .forced import square
-from .starts import padded, start_sets
 
 
 class PFWSPart(NamedTuple):

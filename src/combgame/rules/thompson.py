@@ -18,14 +18,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.protocols import Game
+from ..engine.state import Fixed, Floats, Random, Seen, View
 from ..errors import must_be, positive, real, whole
-from ..game.protocols import Game
-from ..game.records import Fixed, Floats, Random, Seen, View
 from ..rewards.base import spread_of
 from ..stopping.base import Question
+from ._exploration import draw_means, padded, start_sets
 from .base import UNSAID, FixedSetup, RuleBase
-from .posterior import draw_means
-from .starts import padded, start_sets
 
 TINY = 1e-9
 

@@ -12,16 +12,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.likelihood_ratio import alike, differ
+from ..engine.protocols import Bonus, Game
+from ..engine.state import Floats, Ints, Random, Seen, View, vector
 from ..errors import must_be, positive, real, unknown, whole
-from ..game.protocols import Bonus, Game
-from ..game.records import Floats, Ints, Random, Seen, View, vector
-from ..game.rivals import alike, differ
 from ..stopping.base import Question
+from ._exploration import draw_means, lacking, padded, start_sets
 from .base import FixedSetup, RuleBase
 from .bonuses import make_bonus
-from .forced import lacking
-from .posterior import draw_means
-from .starts import padded, start_sets
 
 LEADERS = ("best", "ucb", "sample")
 CHALLENGERS = ("nearest", "sample")

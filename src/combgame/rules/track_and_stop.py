@@ -12,14 +12,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.protocols import Game
+from ..engine.state import Floats, Ints, Random, Seen, View, vector
 from ..errors import InputError, must_be, positive, real, unknown
-from ..game.protocols import Game
-from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..stopping.base import Question
-from .allocation import AllocationPart, make_allocation
+from ._allocation import AllocationPart, make_allocation
+from ._exploration import lacking, padded, start_sets
 from .base import FixedSetup, RuleBase
-from .forced import lacking
-from .starts import padded, start_sets
 
 TRACKINGS = ("D", "C")
 

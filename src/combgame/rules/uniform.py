@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..game.protocols import Game
-from ..game.records import Ints, Random, Seen, View
+from ..engine.protocols import Game
+from ..engine.state import Ints, Random, Seen, View
 from ..stopping.base import Question
+from ._exploration import check_start, in_order, padded, start_sets
 from .base import RuleBase
-from .starts import check_start, in_order, padded, start_sets
 
 
 class UniformPart(NamedTuple):

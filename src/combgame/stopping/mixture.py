@@ -6,24 +6,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import Sentence
+from ..engine.protocols import Game, Rewards, Rivals, Threshold
+from ..engine.state import Fixed, Floats, Seen
 from ..errors import InputError, must_be
-from ..game.protocols import Game, Rewards, Rivals, Threshold
-from ..game.records import Fixed, Floats, Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed, spread_of
 from ..rewards.gaussian import gaussian_part
-from ..sentences import Sentence
+from ._penalty_forecast import ForesightPart, blind, foresight
 from .base import Rests, Stopping, also, earned
-from .bernoulli import BetaPart
-from .coins import coins
-from .fees import ConstantPart, charged, charging, log_union
-from .foresight import ForesightPart, blind, foresight
-from .pairs import PairJudgePart, Pairs, PairsPart
-from .sets import judging
-from .shared import shared
-from .students import students
-from .variances import VARIANCE_SHARE, Spreads, spreads_of
+from .mixture_bernoulli import coins
+from .mixture_pairs import PairJudgePart, Pairs, PairsPart
+from .mixture_sets import judging
+from .mixture_shared_variance import shared
+from .mixture_unknown_variance import students
+from .penalised import BetaPart, ConstantPart, charged, charging, log_union
+from .variance import VARIANCE_SHARE, Spreads, spreads_of
 
 
 class MixturePart(NamedTuple):

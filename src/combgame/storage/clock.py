@@ -9,7 +9,7 @@ import os
 import platform
 import time
 
-from ..sentences import Sentence
+from .._messages import Sentence
 
 OFF = 60.0  # seconds by which a clock may be off before that is said
 

@@ -1,8 +1,11 @@
 """What happens to a study, line by line. Events are only ever added; everything else is computed
 from them.
+
+Checksums of what is stored, so that damage and changes are noticed.
 """
 
 import gc
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -10,8 +13,22 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from .._messages import Call
 from ..errors import StoreError, must_be
-from ..sentences import Call
+
+
+def checksum(*parts: str | bytes, digits: int = 64) -> str:
+    """Hex digits of all parts in their order.
+
+    >>> checksum("a", "b") == checksum("ab") != checksum("ba")
+    True
+    >>> checksum("", digits=16)
+    'e3b0c44298fc1c14'
+    """
+    made = hashlib.sha256()
+    for part in parts:
+        made.update(part.encode() if isinstance(part, str) else part)
+    return made.hexdigest()[:digits]
 
 
 class Event(NamedTuple):

@@ -1,12 +1,25 @@
-"""Files of data: which one a path leads to, what stands beside it, when its name is on disk."""
+"""Files of data: which one a path leads to, what stands beside it, when its name is on disk.
+
+A copy of a file of studies while others write to it. (The bare file is not enough: the last
+transactions are in the -wal beside it.)
+
+What can still be read of a damaged SQLite file, and how a mended one takes its place.
+"""
 
 import errno
 import os
+import shutil
+import sqlite3
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
-from ..errors import StoreError
+from .._display.files import PRIVATE, check_path, make_private
+from ..errors import InputError, StoreError
+from .urls import file_of, parse
 
 Identity = tuple[int, int]
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts beside a file
@@ -120,3 +133,107 @@ def sync_folder(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+HAS_STUDIES = "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
+
+
+def path_of(destination: Any) -> Path:
+    """A path, also where it is given as sqlite:///file.
+
+    >>> str(path_of("sqlite:///copy.db"))
+    'copy.db'
+    """
+    if destination == "" or (isinstance(destination, str) and "://" in destination):
+        path = file_of(parse(destination)) if destination.startswith("sqlite:///") else None
+        if path is None:
+            raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
+        return check_path("destination", path)
+    return check_path("destination", destination)
+
+
+def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE) -> None:
+    """All of it as it is at one moment, or nothing: it is written beside the destination, and gets
+    its name when it is whole.
+    """
+    for taken in (destination, *beside(destination)):
+        if os.path.lexists(taken):
+            text = "{path} is there already, and nothing is overwritten"
+            remedy = "name another destination"
+            raise StoreError("already-there", text, remedy=remedy, path=str(taken))
+    part = destination.with_name(f".{destination.name}.{os.getpid()}.part")
+    try:
+        make_private(part, mode)
+        with closing(sqlite3.connect(part)) as target:
+            source.backup(target)
+            whole = target.execute(HAS_STUDIES).fetchone() is not None
+        if whole:
+            give_name(part, destination)
+            sync_folder(destination.parent)
+    except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        text = "{path} cannot be written ({why})"
+        remedy = "check the folder and the room on the disk, or name another destination"
+        raise StoreError(
+            "copy-failed", text, remedy=remedy, path=str(destination), why=why
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+    if not whole:
+        text = "there are no studies in it (any more), so there is nothing to copy"
+        raise StoreError("nothing-to-copy", text, remedy="go back to an earlier copy")
+
+
+Rows = list[tuple[Any, ...]]
+
+
+def salvage(path: Path, tables: Sequence[str]) -> list[Rows]:
+    """Every row of some tables that can be read. No row may ever have been deleted."""
+    bound = path.stat().st_size // 16 + 2  # no row is shorter
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        # a file that is shorter than its header says is refused otherwise
+        db.execute("PRAGMA writable_schema = ON")
+        return [list(_legible(db, table, bound)) for table in tables]
+    finally:
+        db.close()
+
+
+def _legible(db: sqlite3.Connection, table: str, bound: int) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table that can be read: all at once, and from the first failure on one by
+    one.
+    """
+    last = 0
+    try:
+        for row in db.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid"):
+            last = row[0]
+            yield row[1:]
+    except (sqlite3.Error, UnicodeDecodeError):
+        for number in range(last + 1, bound):
+            with suppress(sqlite3.Error, UnicodeDecodeError):
+                yield from db.execute(f"SELECT * FROM {table} WHERE rowid = ?", (number,))
+
+
+def replace(damaged: Path, mended: Path) -> Path:
+    """Put a mended file in the place of a damaged one, in one step: a kill leaves the one or the
+    other. Where the damaged one is now.
+    """
+    with mended.open("rb+") as file:
+        os.fsync(file.fileno())
+    aside = _free(damaged.with_name(f"{damaged.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}"))
+    try:
+        aside.hardlink_to(damaged)
+    except OSError:  # a file system without them
+        shutil.copy2(damaged, aside)
+    for one in beside(damaged):
+        one.unlink(missing_ok=True)
+    mended.replace(damaged)
+    sync_folder(damaged.parent)
+    return aside
+
+
+def _free(path: Path) -> Path:
+    """A name that nobody has: this one, or with a number."""
+    names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
+    return next((one for one in names if not one.exists()), path)

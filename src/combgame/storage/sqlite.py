@@ -6,19 +6,80 @@ Studies come through SQLAlchemy, because they may also live in PostgreSQL, and m
 one file that is whole by itself whenever nobody writes (a rollback journal, synchronous = EXTRA);
 it is marked as theirs in its head, which must be read before a driver touches it; and what is
 damaged is read row by row, from a file that no driver of SQLAlchemy's would connect to.
+
+Whether the SQLite file that is open is still the one that the path leads to; and which files
+this process has open.
+
+Who deletes, moves or replaces a file that a process has open leaves that process with a file
+without a name, and what it writes there is gone when it ends. The same holds for the -wal beside it
+(the last transactions are in there, and nowhere else) and the -shm (its index).
 """
 
 import math
+import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from weakref import WeakSet
 
 from ..errors import StoreError
-from .failures import Advice, failure, gone, kind_of
-from .forks import whole
-from .interrupts import deferred
-from .same_file import OPENING, SameFile
+from .errors import Advice, failure, gone, kind_of
+from .files import identity
+from .process import LOCKS, deferred, whole
+
+OPENING = threading.RLock()
+LOCKS.append(OPENING)
+OPEN: WeakSet["SameFile"] = WeakSet()  # the files that this process has open
+
+
+class SameFile:
+    """A file that has just been opened. What SQLite puts beside it is known from the first look
+    inside a transaction on.
+    """
+
+    def __init__(self, path: str) -> None:
+        real = os.path.realpath(path)  # SQLite follows links before it adds its endings
+        self.path = path
+        self.places = {"": path, "-wal": real + "-wal", "-shm": real + "-shm"}
+        self._known = {"": identity(path)}
+        with OPENING:
+            OPEN.add(self)
+
+    def changed(self) -> str | None:
+        """The ending of what is no longer there, or is another file: "" (the file itself), "-wal"
+        or "-shm"; None: all is well.
+        """
+        for tail, place in self.places.items():
+            here = identity(place)
+            if self._known.get(tail) is None:  # without a journal of that kind there is none
+                self._known[tail] = here
+            elif here != self._known[tail]:
+                return tail
+        return None
+
+    def leads_to(self, path: Path) -> bool:
+        """Whether a path leads to this file, by whatever name."""
+        return self._known[""] == identity(path)
+
+    def close(self) -> None:
+        with OPENING:
+            OPEN.discard(self)
+
+
+def read_head(path: Path) -> bytes | None:
+    """The first 100 bytes of a file; None if this process has it open, so that it was looked at
+    before.
+
+    Whoever closes a file drops all locks that its process has on it, SQLite's too: that is what
+    POSIX says.
+    """
+    with OPENING:
+        if any(one.leads_to(path) for one in OPEN):
+            return None
+        with path.open("rb") as file:
+            return file.read(100)
 
 
 def set_up(connection: sqlite3.Connection, synchronous: str, journal: str | None = None) -> None:

@@ -1,20 +1,66 @@
-"""A study's events in a database, inside one transaction."""
+"""A study's events in a database, inside one transaction.
+
+Requests that are done once, however often they are made: the key under which a client makes one
+is stored in the very transaction of what it does, with the answer.
+"""
 
 import json
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, text, union_all
 
-from ..errors import StoreError
-from ..sentences import looks
+from .._messages import looks
+from ..errors import StoreError, StudyError
 from . import clock
-from .checksums import checksum
-from .events import Event, Sealed, compact, no_collecting
-from .requests import Request
-from .tables import events, requests, snapshots
+from .events import Event, Sealed, checksum, compact, no_collecting
+from .schema import events, requests, snapshots
+
+
+class Request(NamedTuple):
+    """key: what its client calls it; digest: of what it asks for, so that a key which is used for
+    something else is noticed.
+    """
+
+    key: str
+    digest: str
+
+
+class Repeated(Exception):  # noqa: N818  (nothing is wrong)
+    """A request that was done before: what it was answered."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+CURRENT: ContextVar[Request | None] = ContextVar("request", default=None)
+
+
+@contextmanager
+def once(request: Request | None) -> Iterator[None]:
+    """What is stored inside is stored under this request; `Repeated` is raised if it was before."""
+    token = CURRENT.set(request)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+
+
+def check_repeated(request: Request, known: tuple[str, Any] | None) -> None:
+    """known: the digest and the answer that are stored under the key."""
+    if known is None:
+        return
+    if known[0] != request.digest:
+        text = "the key {key!r} was used before for something else"
+        remedy = "give every request a key of its own, and only its repetitions the same"
+        raise StudyError("key-used", text, remedy=remedy, key=request.key)
+    raise Repeated(known[1])
+
 
 ALWAYS = 1 << 60
 PORTION = 2000  # events that are read at once: what is made of them stays near the processor

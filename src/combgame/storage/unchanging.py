@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from .._messages import Call, Phrase
 from ..errors import StoreError
-from ..sentences import Call, Phrase
 
 
 class Mark(NamedTuple):

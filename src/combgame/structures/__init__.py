@@ -3,7 +3,7 @@
 from .almost_all import AlmostAllSets
 from .arms import Arms
 from .base import Geometry, StructureBase
-from .integer import IntegerProgram
+from .integer_program import IntegerProgram
 from .listed import Listed
 from .matchings import Matchings
 from .networks import grid_network, line_network

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import items_of
+from .._values import frozen
+from ..engine.likelihood_ratio import against
+from ..engine.protocols import Rewards
+from ..engine.state import Fixed, Floats, Ints, Random
 from ..errors import must_be
-from ..game.descriptions import frozen
-from ..game.protocols import Rewards
-from ..game.records import Fixed, Floats, Ints, Random
-from ..game.rivals import against
-from ..limits import items_of
 from ..rewards.base import WEIGHTLESS
+from ._gibbs import DiagramPart, diagram
+from ._nearest.almost_all import Flips, make_flips, search
+from ._union_bound.listed import SOME, EveryPart, every
 from .base import Geometry, StructureBase, distinct, is_arm
-from .called import counted, numbers_of
-from .nearest.flips import Flips, make_flips, search
-from .polytope import needle_psi
-from .rivals.listed import SOME, EveryPart, every
-from .sums.diagram import DiagramPart, diagram
+from .geometry import needle_psi
+from .relabel import counted, numbers_of
 
 
 class AlmostAllSetsPart(NamedTuple):

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..game.descriptions import frozen
-from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
-from ..game.rivals import exchange
+from .._values import frozen
+from ..engine.likelihood_ratio import exchange
+from ..engine.protocols import Rewards
+from ..engine.state import Floats, Ints, Random
+from ._gibbs import DiagramPart, diagram
 from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
-from .called import counted
-from .sums.diagram import DiagramPart, diagram
+from .relabel import counted
 
 
 class ArmsPart(NamedTuple):

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import items_of
+from .._values import Description
+from ..engine.protocols import Ensemble, Rivals, Structure
+from ..engine.state import Ints, Random, arms_of, vector
+from ..engine.user_code import own_errors
 from ..errors import InputError, TooManySetsError, must_be, whole
-from ..game.callback import own_errors
-from ..game.descriptions import Description
-from ..game.protocols import Ensemble, Rivals, Structure
-from ..game.records import Ints, Random, arms_of, vector
-from ..limits import items_of
 
 
 class Geometry(NamedTuple):

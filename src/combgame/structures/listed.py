@@ -7,19 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import MATRIX, check_size, items_of
+from .._values import frozen
+from ..engine.likelihood_ratio import against, differ
+from ..engine.protocols import Rewards
+from ..engine.state import Fixed, Floats, Ints, Random
 from ..errors import InputError, must_be
-from ..game.descriptions import frozen
-from ..game.protocols import Rewards
-from ..game.records import Fixed, Floats, Ints, Random
-from ..game.rivals import against, differ
-from ..limits import MATRIX, check_size, items_of
+from ._gibbs import DiagramPart, diagram, prefix_tree
+from ._union_bound.listed import EveryPart, by_size, differences
 from .base import Geometry, StructureBase, distinct, is_arm
-from .called import counted, numbers_of
-from .numbering import figure, renumbered
-from .polytope import facets, greedy_psi
-from .rivals.listed import EveryPart, differences
-from .rivals.shares import by_size
-from .sums.diagram import DiagramPart, diagram, prefix_tree
+from .geometry import facets, greedy_psi
+from .relabel import counted, figure, numbers_of, renumbered
 
 EXACT_COVER_SETS = (
     500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest

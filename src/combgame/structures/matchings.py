@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import word
+from .._validation import arms as arms_in
+from .._validation import check_size, items_of
+from .._values import frozen
+from ..engine.jit import jitable
+from ..engine.likelihood_ratio import against
+from ..engine.protocols import Rewards
+from ..engine.state import FixedInts, Floats, Ints, Random
 from ..errors import InputError, must_be, whole
-from ..game.descriptions import frozen
-from ..game.marks import jitable
-from ..game.protocols import Rewards
-from ..game.records import FixedInts, Floats, Ints, Random
-from ..game.rivals import against
-from ..limits import arms as arms_in
-from ..limits import check_size, items_of
-from ..sentences import word
+from ._graphs import assign
+from ._nearest.matchings import Board, lay, make_board, search
+from ._union_bound.listed import SOME, EveryPart, every
+from ._union_bound.matchings import ComponentsPart, components
 from .base import Geometry, StructureBase, distinct, farthest, greedy_covering
-from .graphs.hungarian import assign
-from .nearest.cycles import Board, lay, make_board, search
-from .numbering import figure, renumbered, some_arms
-from .rivals.components import ComponentsPart, components
-from .rivals.listed import SOME, EveryPart, every
+from .relabel import figure, renumbered, some_arms
 
 MANY = 20  # rows of the smaller side, up to which components are searched
 

@@ -1,7 +1,7 @@
 """The networks of the paper's experiments, with the best link where its figure has it."""
 
+from .._validation import check_size
 from ..errors import must_be, whole
-from ..limits import check_size
 from .paths import Paths
 
 

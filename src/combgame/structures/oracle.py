@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import arms as arms_in
+from .._values import frozen
+from ..engine.state import Floats, Ints, vector
+from ..engine.user_code import CallbackPart, callback_part
 from ..errors import InputError, OracleError, either, must_be
-from ..game.callback import CallbackPart, callback_part
-from ..game.descriptions import frozen
-from ..game.records import Floats, Ints, vector
-from ..limits import arms as arms_in
+from ._nearest.bracketing import Bracketed
 from .base import greedy_covering
-from .nearest.bracket import Bracketed
-from .numbering import figure, renumbered, some_arms
+from .relabel import figure, renumbered, some_arms
 
 Argmax = Callable[[Floats], Iterable[int]]
 

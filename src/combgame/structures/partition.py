@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import check_size, items_of
+from .._values import frozen
+from ..engine.heap import rise, sink
+from ..engine.likelihood_ratio import exchange
+from ..engine.protocols import Rewards
+from ..engine.state import FixedInts, Floats, Ints, Random
 from ..errors import MOST, InputError, must_be, whole
-from ..game.descriptions import frozen
-from ..game.heaps import rise, sink
-from ..game.protocols import Rewards
-from ..game.records import FixedInts, Floats, Ints, Random
-from ..game.rivals import exchange
-from ..limits import check_size, items_of
+from ._gibbs import SymmetricPart, symmetric
 from .base import Exchange, Geometry, StructureBase, distinct, is_arm
-from .called import counted, numbers_of
-from .sums.symmetric import SymmetricPart, symmetric
+from .relabel import counted, numbers_of
 
 
 class PartitionPart(NamedTuple):

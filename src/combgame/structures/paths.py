@@ -7,18 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._values import frozen
+from ..engine.likelihood_ratio import against
+from ..engine.protocols import Rewards
+from ..engine.state import FixedInts, Floats, Ints, Random
 from ..errors import InputError, must_be, unknown
-from ..game.descriptions import frozen
-from ..game.protocols import Rewards
-from ..game.records import FixedInts, Floats, Ints, Random
-from ..game.rivals import against
+from ._gibbs import DiagramPart, diagram
+from ._graphs import Graph, read_graph, reordered
+from ._nearest.paths import Trail, labels, make_trail, search
+from ._union_bound.paths import DetoursPart, counted, detours
 from .base import Geometry, StructureBase, distinct
-from .graphs.reading import Graph, read_graph, reordered
-from .nearest.detour_search import search
-from .nearest.detours import Trail, labels, make_trail
-from .numbering import figure, per_arm, renumbered, some_arms
-from .rivals.detours import DetoursPart, counted, detours
-from .sums.diagram import DiagramPart, diagram
+from .relabel import figure, per_arm, renumbered, some_arms
 
 
 class PathsPart(NamedTuple):

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._values import frozen
+from ..engine.heap import rise, sink
+from ..engine.likelihood_ratio import exchange
+from ..engine.protocols import Rewards
+from ..engine.state import Floats, Ints, Random
 from ..errors import must_be, whole
-from ..game.descriptions import frozen
-from ..game.heaps import rise, sink
-from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
-from ..game.rivals import exchange
+from ._gibbs import SymmetricPart, symmetric
 from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
-from .called import counted
-from .sums.symmetric import SymmetricPart, symmetric
+from .relabel import counted
 
 
 class SubsetsPart(NamedTuple):

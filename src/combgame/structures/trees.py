@@ -6,17 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._values import frozen
+from ..engine.jit import jitable
+from ..engine.likelihood_ratio import exchange
+from ..engine.protocols import Rewards
+from ..engine.state import FixedInts, Floats, Ints, Random
 from ..errors import InputError
-from ..game.descriptions import frozen
-from ..game.marks import jitable
-from ..game.protocols import Rewards
-from ..game.records import FixedInts, Floats, Ints, Random
-from ..game.rivals import exchange
+from ._gibbs import KirchhoffPart, kirchhoff
+from ._graphs import Graph, forests, read_graph, reordered
 from .base import Exchange, Geometry, StructureBase, distinct, greedy_covering
-from .graphs.forests import forests
-from .graphs.reading import Graph, read_graph, reordered
-from .numbering import figure, renumbered, some_arms
-from .sums.kirchhoff import KirchhoffPart, kirchhoff
+from .relabel import figure, renumbered, some_arms
 
 EXACT_NODES = 120  # for which trees are counted
 EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)

@@ -1,10 +1,7 @@
 """Tables as people have them, text or Excel or a data frame, read to values by round and arm."""
 
-from .files import read_file
-from .frames import is_frame, read_frame
-from .grid import Form, Grid
-from .reading import COLUMNS, LETTERS, MARK, Sheet, known_column, read_table
-from .totals import totals
+from .cells import Form, Grid, is_frame, read_frame
+from .reader import COLUMNS, LETTERS, MARK, Sheet, known_column, read_file, read_table, totals
 
 __all__ = [
     "COLUMNS",

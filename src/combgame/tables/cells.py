@@ -3,6 +3,10 @@
 A comma may be a decimal comma or stand between thousands; so may a point. Which of the two a table
 means is decided once for all of its numbers, by those that can be read in one way only; where none
 can, it is asked rather than guessed.
+
+A table before anybody has looked at what it means: cells, and how they were written.
+
+Data frames (of pandas, of polars), which are read without importing either.
 """
 
 import re
@@ -10,8 +14,8 @@ from collections.abc import Iterable
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
+from .._messages import Option, Sentence
 from ..errors import InputError, must_be
-from ..sentences import Option
 
 WORDS = "- -- \u2013 \u2014 . ? n.d. n.d nd n.a. n.a na n/a #n/a #nv nan null none missing <na> nat"
 MISSING = frozenset(["", *WORDS.split()])
@@ -170,3 +174,76 @@ def whole_number(what: str, cell: Any, marks: Marks) -> int:
         if error.code == "date-in-cell":
             raise
     raise must_be(what, cell, "a whole number")
+
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+DECIMALS = {".": "decimal points", ",": "decimal commas"}
+
+
+class Form(NamedTuple):
+    """How a table was written: what was detected, or said."""
+
+    kind: str  # "text", "excel" or "frame"
+    encoding: str | None = None
+    sep: str | None = None
+    page: str | None = None  # of a workbook
+    pages: int = 1  # that it has
+    decimal: str = "."
+    wide: bool = False  # a column per arm, rather than a line per value
+
+    @property
+    def plain(self) -> bool:
+        """As `combgame study ask` writes it."""
+        return self in (
+            Form("text", "UTF-8", ","),
+            Form("frame"),
+            Form("excel", page=self.page),
+        )
+
+    @property
+    def sentence(self) -> Sentence:
+        """
+        >>> print(Form("text", "UTF-16", ";", decimal=",", wide=True).sentence)
+        Read as UTF-16, semicolons between cells, decimal commas, a column per arm.
+        """
+        parts = {
+            "text": [
+                str(self.encoding),
+                f"{SEPARATORS.get(self.sep or ',', repr(self.sep))} between cells",
+            ],
+            "excel": [f"the page {self.page!r} of a workbook"],
+            "frame": ["a data frame"],
+        }[self.kind]
+        parts = [*parts, DECIMALS[self.decimal]]
+        parts.append("a column per arm" if self.wide else "a line per value")
+        return Sentence("table-read", "Read as {parts:list}", parts=parts)
+
+
+class Grid(NamedTuple):
+    """The first line, and the others that are not empty, each with its number. The cells of a text
+    are texts; others may be numbers, dates or None.
+    """
+
+    head: list[str]
+    lines: list[tuple[int, list[Any]]]
+    form: Form
+    whole: bool = True  # the last line has its end
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a table with named columns."""
+    return hasattr(given, "columns") and len(getattr(given, "shape", ())) == 2
+
+
+def read_frame(frame: Any) -> Grid:
+    """The cells; an index with a name is a column."""
+    names = list(getattr(getattr(frame, "index", None), "names", ()))
+    if any(name is not None for name in names):
+        frame = frame.reset_index()
+    head = [str(name).strip() for name in frame.columns]
+    if hasattr(frame, "iloc"):
+        columns = [frame.iloc[:, k].tolist() for k in range(len(head))]
+    else:
+        columns = [frame[name].to_list() for name in frame.columns]
+    lines = [(k, list(row)) for k, row in enumerate(zip(*columns, strict=True), start=1)]
+    return Grid(head, lines, Form("frame"))

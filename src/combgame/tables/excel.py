@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import InputError, needs_extra
-from .grid import Form, Grid
+from .cells import Form, Grid
 from .text import unreadable
 
 FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")

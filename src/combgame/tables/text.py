@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from ..errors import InputError, must_be
-from .grid import SEPARATORS, Form, Grid
+from .cells import SEPARATORS, Form, Grid
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),

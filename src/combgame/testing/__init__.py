@@ -1,14 +1,13 @@
 """For those who extend or distrust the package: conformance checks for parts of your own, one for
-each kind, and `python -m combgame.testing.fuzz`. A check raises AssertionError with a sentence, or
-prints what it checked and how often.
+each kind. A check raises AssertionError with a sentence, or prints what it checked and how often.
 """
 
+from ._report import same
 from .learners import check_learner
 from .rewards import check_rewards
 from .rules import check_rule
 from .stopping import check_stopping
 from .structures import check_structure
-from .twins import same
 
 __all__ = [
     "check_learner",

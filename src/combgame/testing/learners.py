@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.action_table import make_catalogue, make_mixture
+from ..engine.kernels import grown
+from ..engine.state import Floats, Random, vector
 from ..errors import either
-from ..game.catalogue import make_catalogue, make_mixture
-from ..game.parts import grown
-from ..game.records import Floats, Random, vector
 from ..learners.base import LearnerBase, Seating
 from ..rules import CombGame
 from ..structures import Subsets
-from .impartial import check_impartial
-from .rules import check_plays
-from .tally import Tally, check_numbers, check_part, named
+from ._report import Tally, check_numbers, check_part, named
+from .rules import check_impartial, check_plays
 
 ACTIONS, D = Subsets(6, 2), 6
 LESSON = 300  # rounds of a sequence of rewards

@@ -5,21 +5,19 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from ..engine.likelihood_ratio import against
+from ..engine.state import Floats, arms_of, vector
 from ..errors import InputError
-from ..game.records import Floats, arms_of, vector
-from ..game.rivals import against
-from ..presets import make_rule
 from ..problem import Problem
 from ..rewards import Gaussian
-from ..simulate.compare import simulate
-from ..simulate.result import error_interval
-from ..simulate.run import Run
-from ..stopping.base import LISTED, Stopping
-from ..stopping.names import make_stopping
-from ..stopping.own import StoppingBase, check_level
+from ..rules.presets import make_rule
+from ..simulation.api import simulate
+from ..simulation.result import error_interval
+from ..simulation.run import Run
+from ..stopping.base import LISTED, Stopping, StoppingBase, check_level
+from ..stopping.registry import make_stopping
 from ..structures import Arms, Subsets
-from .tally import Tally, check_numbers, check_part, named
-from .twins import check_engines
+from ._report import Tally, check_engines, check_numbers, check_part, named
 
 PROBLEM = Problem(Subsets(5, 2), Arms(5), Gaussian(0.5))
 MEANS = (1.0, 0.6, 0.5, 0.4, 0.3)

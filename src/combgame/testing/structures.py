@@ -4,18 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.kernels import leaves_of
+from ..engine.likelihood_ratio import against
+from ..engine.state import arms_of, vector
+from ..engine.user_code import SIGNATURE
 from ..errors import CombGameError, either
-from ..game.callback import SIGNATURE
-from ..game.parts import leaves_of
-from ..game.records import arms_of, vector
-from ..game.rivals import against
-from ..presets import make_rule
 from ..problem import Problem
 from ..rewards import Bernoulli, Gaussian
+from ..rules.presets import make_rule
 from ..stopping.base import LISTED, NEVER
 from ..structures import StructureBase
-from .tally import Tally, check_numbers, check_part, named
-from .twins import check_engines
+from ._report import Tally, check_engines, check_numbers, check_part, named
 
 MANY = 200  # sets that a nearest alternative is compared with
 

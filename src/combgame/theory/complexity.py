@@ -5,21 +5,228 @@ The double oracle method on the game between the two players: a linear programme
 and alternatives met so far; the nearest alternative to its allocation and the best action against
 its mixture of alternatives enter, until the two values they give, a lower and an upper bound on
 D_nu, meet. No enumeration; the gap is certified.
+
+The two players where every play has a level of its own: the values of a play tell only how its
+arms differ.
+
+Playing A then tells min over b of sum_{a in A} (y_a - b)^2 / (2 sigma_a^2) of means that differ by
+y, whatever the levels are: y' L_A y / 2, L_A the Laplacian of A's arms. If plays have the shares w,
+and L = sum_A w_A L_A, the nearest means at which arms i and j change places are at (mu_i - mu_j)^2
+/ (2 r_ij), r_ij the resistance between i and j in the network L. A rule that is right whatever the
+levels are is right against levels that follow the best b, so D_nu = max over w of the least of
+these bounds it as the paper's Theorem 1 has it (docs/plates.md).
+
+The two players of the game behind `complexity`: nature, who answers shares of plays with the
+nearest alternative, and the learner, who answers a mixture of alternatives with the best action.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from itertools import chain, pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import CombGameError, InputError, must_be, whole
-from ..game.callback import own_errors
-from ..game.records import Floats, Ints
+from .._display.progress import waiting
+from .._messages import Option
+from ..engine.state import Floats, Ints, arms_of
+from ..engine.user_code import own_errors
+from ..errors import CombGameError, InputError, TieError, must_be, whole
 from ..problem import Problem
-from ..report.progress import waiting
 from ..rewards import Gaussian, License
 from ..rewards.base import claimed
-from .players import Alone, Players, marginals
-from .within import LISTED, Within, listed
+from ..structures.connectivity import exchangeable
+
+Action = tuple[int, ...]
+
+
+class Move(NamedTuple):
+    """An alternative: how near it is, or a bound on that, and the column it enters as."""
+
+    value: float
+    column: Floats  # float64[d]
+
+
+class Players(Protocol):
+    inner: float  # how much of the best shares so far is in those that nature is asked about
+    slight: float  # a relative gain that is less than this is none
+    first: list[Action]  # which see all that must be seen
+
+    def nearest(self, actions: list[Action], weights: Floats) -> Move:
+        """Nature's answer to these shares of plays."""
+
+    def check(self) -> None:
+        """Refuse a tie, if the last alternative shows one."""
+
+    def pays(self, column: Floats, actions: list[Action]) -> Floats:
+        """What every action tells of an alternative."""
+
+    def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+        """The most that an action tells of a mixture of alternatives, or a bound on it; a good
+        action.
+        """
+
+
+class Alone:
+    """Every value by itself: an action tells <1_A, d(mu, lambda)>."""
+
+    inner, slight = 0.0, 1e-9
+
+    def __init__(
+        self, problem: Problem, mu: Floats, label: Callable[[tuple[int, ...]], str]
+    ) -> None:
+        self.game, self.mu, self.label = problem.game(), mu, label
+        self.first = list(problem.actions.covering())
+        self.best, self.rival, self.alternative, self.vertex = np.zeros((4, problem.d))
+        self.game.answers.argmax(mu, self.best)
+
+    def nearest(self, actions: list[Action], weights: Floats) -> Move:
+        game, mu = self.game, self.mu
+        arms = marginals(actions, weights, mu.size)
+        value = game.answers.nearest(
+            game.rewards, mu, arms, self.best, self.rival, self.alternative
+        )
+        column = [game.rewards.divergence(mu[a], self.alternative[a], a) for a in range(mu.size)]
+        return Move(value, np.array(column))
+
+    def check(self) -> None:
+        if self.mu @ self.best - self.mu @ self.rival <= 1e-12 * np.abs(self.mu).max():
+            raise tied(self.label(arms_of(self.best)), self.label(arms_of(self.rival)))
+
+    def pays(self, column: Floats, actions: list[Action]) -> Floats:
+        return sums(column, actions)
+
+    def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+        against = mixed @ columns
+        self.game.actions.argmax(against, self.vertex)
+        return float(self.vertex @ against), arms_of(self.vertex)
+
+
+def sums(column: Floats, actions: list[Action]) -> Floats:
+    """<1_A, column> for every action, which is never empty."""
+    lengths = np.array([len(chosen) for chosen in actions])
+    flat = np.fromiter(chain.from_iterable(actions), np.int64, int(lengths.sum()))
+    found: Floats = np.add.reduceat(column[flat], np.cumsum(lengths) - lengths)
+    return found
+
+
+def marginals(actions: list[Action], weights: Floats, d: int) -> Floats:
+    arms = np.zeros(d)
+    for chosen, weight in zip(actions, weights, strict=True):
+        arms[list(chosen)] += weight
+    return arms
+
+
+def tied(best: str, rival: str, may_run: bool = False) -> TieError:
+    """Two answers, by their labels, that are equally good. may_run: whether the caller has the
+    option `ties`.
+    """
+    run = {"ties": Option("ties", "run"), "cap": Option("max_rounds")} if may_run else {}
+    return TieError(
+        "tie",
+        "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "
+        "can tell them apart",
+        remedy="change the means" + (", or pass {ties} to run to {cap}" if may_run else ""),
+        best=best,
+        rival=rival,
+        **run,
+    )
+
+
+LISTED = 2_000  # actions, each of which is looked at in every step
+EQUAL = 1e-6  # of a current: arms are joined if it flows from one to the other up to this
+
+
+def listed(problem: Problem) -> bool:
+    """Whether there are few enough actions."""
+    size = problem.actions.size()
+    return size is not None and size <= LISTED
+
+
+class Within:
+    """Nature answers with the exchange that is nearest, the learner with the action that tells
+    most of a mixture of differences.
+    """
+
+    inner = 0.7  # the linear programme's own shares would leave most arms apart
+    slight = 1e-4
+
+    def __init__(
+        self, problem: Problem, mu: Floats, label: Callable[[tuple[int, ...]], str]
+    ) -> None:
+        self.actions, self.game = problem.actions, problem.game()
+        self.precision, self.d = problem.noise() ** -2.0, problem.d
+        best = np.zeros(self.d)
+        self.game.answers.argmax(mu, best)
+        answer, groups = set(arms_of(best)), exchangeable(problem.answers)
+        pairs = [
+            (i, j)
+            for group in groups
+            for i in group
+            if i in answer
+            for j in group
+            if j not in answer
+        ]
+        self.inside, self.outside = np.array(pairs).T
+        self.gap = mu[self.inside] - mu[self.outside]
+        closest = int(self.gap.argmin())
+        if self.gap[closest] <= 1e-12 * np.abs(mu).max():
+            other = (answer - {pairs[closest][0]}) | {pairs[closest][1]}
+            raise tied(label(tuple(sorted(answer))), label(tuple(sorted(other))))
+        self.first = self._joined(groups)
+        plays = list(self.actions.iterate())
+        self.every = np.zeros((len(plays), self.d))
+        for row, chosen in zip(self.every, plays, strict=True):
+            row[list(chosen)] = 1.0
+
+    def _joined(self, groups: list[tuple[int, ...]]) -> list[Action]:
+        """A covering, and plays that join the arms of every group."""
+        found, score, vertex = dict.fromkeys(self.actions.covering()), *np.zeros((2, self.d))
+        for group in groups:
+            for i, j in pairwise(group):
+                score[:] = 0.0
+                score[[i, j]] = 1.0
+                self.game.actions.argmax(score, vertex)
+                found[arms_of(vertex)] = None
+        return list(found)
+
+    def nearest(self, actions: list[Action], weights: Floats) -> Move:
+        network = np.zeros((self.d, self.d))
+        for chosen, weight in zip(actions, weights, strict=True):
+            if weight > 0.0:
+                arms = np.array(chosen)
+                p = self.precision[arms]
+                network[np.ix_(arms, arms)] += weight * (np.diag(p) - np.outer(p, p) / p.sum())
+        potential = np.linalg.pinv(network, rcond=1e-13, hermitian=True)
+        i, j = self.inside, self.outside
+        resistance = potential[i, i] + potential[j, j] - 2.0 * potential[i, j]
+        lost = np.eye(self.d) - network @ potential  # what the network cannot carry
+        joined = np.abs(lost[:, i] - lost[:, j]).max(axis=0) < EQUAL
+        value = np.where(joined, self.gap**2 / (2.0 * np.maximum(resistance, 1e-300)), 0.0)
+        k = int(value.argmin())
+        flow = potential[:, i[k]] - potential[:, j[k]]
+        if not joined[k]:
+            flow = np.zeros(self.d)
+            flow[i[k]], flow[j[k]] = 0.5, -0.5
+            return Move(0.0, self.gap[k] * flow)
+        return Move(float(value[k]), self.gap[k] * flow / resistance[k])
+
+    def check(self) -> None:
+        """Ties were refused in the beginning."""
+
+    def pays(self, column: Floats, actions: list[Action]) -> Floats:
+        p = sums(self.precision, actions)
+        mean = sums(self.precision * column, actions)
+        square = sums(self.precision * column**2, actions)
+        return np.asarray(0.5 * np.maximum(square - mean**2 / p, 0.0))
+
+    def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+        used = mixed > 0.0
+        z = np.sqrt(mixed[used])[:, None] * columns[used]
+        p = self.precision  # half the scatter of the points z[:, a] within each play
+        square, mean = self.every @ (p * (z**2).sum(axis=0)), self.every @ (p[:, None] * z.T)
+        told = 0.5 * (square - (mean**2).sum(axis=1) / (self.every @ p))
+        k = int(told.argmax())
+        return float(told[k]), arms_of(self.every[k])
 
 
 class Complexity(NamedTuple):

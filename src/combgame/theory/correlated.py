@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import Sentence
+from ..engine.state import Floats, arms_of
 from ..errors import SEED, InputError, TooManySetsError, must_be, positive, real, whole
-from ..game.records import Floats, arms_of
 from ..problem import Problem
 from ..rewards import Gaussian
-from ..sentences import Sentence
 from ..structures import StructureBase
 
 MOST = 2_000  # actions, and answers

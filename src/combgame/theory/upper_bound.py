@@ -17,16 +17,16 @@ import numpy as np
 from ..errors import InputError, must_be, positive, real
 from ..learners.base import LearnerBase, Record
 from ..learners.sftpl import SFTPL
-from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
 from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
-from ..stopping.names import make_stopping
+from ..rules.presets import make_rule
+from ..stopping.registry import make_stopping
 from ..structures import Geometry
 from .complexity import complexity
 from .evidence import best_answer
-from .limit import root
+from .stopping_time import root
 
 OF_TIME = ("proved", "gaussian", "sub-gaussian", "stylised")  # thresholds that are a beta(t, delta)
 B = 1.0

@@ -10,8 +10,8 @@ import warnings
 import pytest
 
 import combgame as cg
-from combgame.storage import forks
-from combgame.storage.interrupts import Deferral, deferred
+from combgame.storage import process as forks
+from combgame.storage.process import Deferral, deferred
 from tests.studies import HARD
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.storage import sql, transaction
+from combgame.lab import session, snapshot
+from combgame.lab.diagnostics import squares_of, values_in
+from combgame.lab.exports import read_sheet
+from combgame.lab.history import Ledger
+from combgame.lab.round import Record, Told
+from combgame.lab.snapshot import dump
+from combgame.storage import database as sql
+from combgame.storage import transaction
 from combgame.storage.events import compact
-from combgame.study import session, snapshot
-from combgame.study.ledger import Ledger
-from combgame.study.levels import squares_of, values_in
-from combgame.study.round import Record, Told
-from combgame.study.sheet import read_sheet
-from combgame.study.snapshot import dump
 from tests.studies import HARD, advisor_of
 from tests.unit.stopping.test_levels import two_way
 

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 import combgame as cg
-from combgame.storage import queue as queues
-from combgame.storage.failures import kind_of
-from combgame.storage.queue import Queue
+from combgame.storage import locks as queues
+from combgame.storage.errors import kind_of
+from combgame.storage.locks import Queue
 from tests.said import refused
 from tests.studies import HARD
 

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 import combgame as cg
-from combgame.campaign import execute
-from combgame.campaign.opening import open_store
+from combgame.research.campaign import execution as execute
+from combgame.research.campaign.store import open_store
 from tests.campaigns import MEANS, PROBLEM, TOML, command, table, tiny, unmeasured
 
 # ---- the command line

@@ -11,9 +11,9 @@ import pytest
 import typer
 
 import combgame as cg
+from combgame._messages import Call, Option, Phrase
 from combgame.cli import app as cli
-from combgame.cli.speech import COMMANDS, OPTIONS, SHELL
-from combgame.sentences import Call, Option, Phrase
+from combgame.cli._common import COMMANDS, OPTIONS, SHELL
 from tests.said import refused
 from tests.studies import command, fill
 

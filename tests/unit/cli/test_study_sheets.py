@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.cli.speech import SHELL
+from combgame.cli._common import SHELL
 from tests.said import refused
 from tests.studies import TOML, command, fill
 

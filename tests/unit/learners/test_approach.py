@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.catalogue import fill_catalogue
-from combgame.game.records import vector
-from combgame.learners.approach import make_approach, precision, radius
-from combgame.learners.lloo import parameters
-from combgame.learners.support import make_support
-from combgame.simulate.run import Run
+from combgame.engine.action_table import fill_catalogue
+from combgame.engine.state import vector
+from combgame.learners._support import make_support
+from combgame.learners.lloo import make_approach, parameters, precision, radius
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner
 from tests.said import refused

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import combgame as cg
-from combgame.game.catalogue import (
+from combgame.engine.action_table import (
     enlarge_catalogue,
     fill_catalogue,
     make_catalogue,
     make_mixture,
 )
-from combgame.game.numba import compiled
-from combgame.game.records import vector
+from combgame.engine.numba import compiled
+from combgame.engine.state import vector
+from combgame.learners._exponential_weights import every, every_action
+from combgame.learners._support import make_support
 from combgame.learners.base import Seating
-from combgame.learners.every import every, every_action
-from combgame.learners.support import make_support
-from combgame.rules.trackers import make_tracker
+from combgame.rules._trackers import make_tracker
 from tests import naive
 
 LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.numba import compiled
-from combgame.game.records import arms_of
+from combgame.engine.numba import compiled
+from combgame.engine.state import arms_of
 from combgame.learners.product_hedge import product_hedge
-from combgame.simulate.run import Run
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 from tests import naive
 from tests.engine.test_engines import both
@@ -286,8 +286,8 @@ def test_both_engines_make_the_same_run_on_trees_of_coins():
 
 @pytest.mark.parametrize("name", ["subsets", "partition", "complete"])
 def test_counts_follow_the_weights(name):
-    """|sum_s w~_s - N~| <= sqrt(K t), from the proof in rules/product_hedge.py; in practice within
-    a few plays.
+    """|sum_s w~_s - N~| <= sqrt(K t), from the proof in rules/product_adahedge.py; in practice
+    within a few plays.
     """
     structure = STRUCTURES[name]
     problem = (
@@ -342,7 +342,7 @@ def test_as_many_rounds_as_enumerated_adahedge():
     """Means of 200 runs on the paper's instance d = 5, standard error below 5 % on either side: 20
     % apart is 3 standard errors.
     """
-    from combgame.paper.instances import matroid
+    from combgame.research.instances.alt2021 import matroid
 
     five = matroid(5)
     mean = {

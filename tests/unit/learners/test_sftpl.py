@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.catalogue import make_catalogue, make_mixture
-from combgame.game.records import vector
+from combgame.engine.action_table import make_catalogue, make_mixture
+from combgame.engine.state import vector
 from combgame.learners.base import Seating
 from combgame.learners.sftpl import MODULI
-from combgame.simulate.run import Run
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner
 from tests.said import refused

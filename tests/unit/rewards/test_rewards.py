@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.records import blank
-from combgame.game.rivals import differ
+from combgame.engine.likelihood_ratio import differ
+from combgame.engine.state import blank
 from combgame.rewards.bernoulli import EDGE
 from combgame.rules.combgame import optimism
 from tests import naive

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.records import arms_of
+from combgame.engine.state import arms_of
 from combgame.learners import LearnerBase
 from combgame.rules.bonuses import make_bonus
-from combgame.simulate import numbering
-from combgame.simulate.run import Run
+from combgame.simulation import permutation as numbering
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 from tests import naive
 from tests.said import refused
@@ -126,7 +126,7 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
         problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2, delta=0.1
     )
     setup = rule.setup(problem)
-    from combgame.stopping.names import make_stopping
+    from combgame.stopping.registry import make_stopping
 
     threshold = make_stopping("stylised", problem, [0.1])
     for number in range(4):
@@ -181,9 +181,8 @@ def test_labels_of_larger_grids_agree_with_the_search():
     """Two independent algorithms for the nearest path, on graphs whose label lists outgrow their
     first arrays.
     """
-    from combgame.game.rivals import against
-    from combgame.structures.nearest.detour_search import search
-    from combgame.structures.nearest.detours import labels
+    from combgame.engine.likelihood_ratio import against
+    from combgame.structures._nearest.paths import labels, search
 
     rng = np.random.default_rng(0)
     for n_s in (10, 14):

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 import combgame as cg
-from combgame.game.records import View
-from combgame.game.round import recommend
+from combgame.engine.round import recommend
+from combgame.engine.state import View
 from combgame.rules import frank_wolfe
-from combgame.simulate.run import Run
+from combgame.simulation.run import Run
+from combgame.stopping._penalty_forecast import LEAST, LONGEST
 from combgame.stopping.base import NEVER
-from combgame.stopping.foresight import LEAST, LONGEST
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
-from combgame.stopping.names import make_stopping
-from combgame.stopping.pairs import height
+from combgame.stopping.mixture_pairs import height
+from combgame.stopping.registry import make_stopping
 
 MEANS = np.array([0.5, 0.46, 0.4, 0.35, 0.2])
 SIGMA = [0.1, 0.12, 0.09, 0.11, 0.13]

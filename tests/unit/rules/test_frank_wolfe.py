@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.round import recommend
-from combgame.paper.instances import line, matroid
-from combgame.simulate.run import Run
+from combgame.engine.round import recommend
+from combgame.research.instances.alt2021 import line, matroid
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
-from combgame.stopping.names import make_stopping
+from combgame.stopping.registry import make_stopping
 from combgame.theory.complexity import complexity
 from tests.said import refused
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.blocks import Blocks
-from combgame.game.parts import leaves_of
-from combgame.game.records import Seen
-from combgame.game.round import STOPPED
-from combgame.game.sources import foreign
+from combgame._fingerprint import foreign
+from combgame.engine.block_effects import Blocks
+from combgame.engine.kernels import leaves_of
+from combgame.engine.round import STOPPED
+from combgame.engine.state import Seen
+from combgame.lab.policy import Advisor
 from combgame.rules import FixedSetup, padded
-from combgame.rules.guard import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted
+from combgame.rules.checks import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted
 from combgame.rules.uniform import UniformPart
-from combgame.simulate.run import Run
-from combgame.stopping.names import make_stopping
-from combgame.study.advisor import Advisor
+from combgame.simulation.run import Run
+from combgame.stopping.registry import make_stopping
 from combgame.testing import check_rule
 from tests import golden
 from tests.said import refused

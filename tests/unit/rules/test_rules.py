@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.philox import LOW, philox
-from combgame.game.records import arms_of
-from combgame.game.round import recommend
-from combgame.rules.allocation import make_allocation
+from combgame.engine.philox import LOW, philox
+from combgame.engine.round import recommend
+from combgame.engine.state import arms_of
+from combgame.lab.policy import Advisor
+from combgame.lab.settings import check_setting
+from combgame.rules._allocation import make_allocation
 from combgame.rules.base import stopping_of
-from combgame.simulate.bench import make_bench
-from combgame.simulate.run import Run
+from combgame.simulation.run import Run
+from combgame.simulation.runner import make_bench
 from combgame.stopping.base import NEVER
-from combgame.study.advisor import Advisor
-from combgame.study.settings import check_setting
 from combgame.testing import check_rule, same
 from tests.naive.rules import (
     SEED,

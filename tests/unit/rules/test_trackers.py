@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.catalogue import make_catalogue, make_mixture
-from combgame.game.records import vector
-from combgame.presets import make_rule
-from combgame.rules.trackers import make_tracker
-from combgame.simulate.run import Run
+from combgame.engine.action_table import make_catalogue, make_mixture
+from combgame.engine.state import vector
+from combgame.rules._trackers import make_tracker
+from combgame.rules.presets import make_rule
+from combgame.simulation.run import Run
 from combgame.stopping.base import NEVER
 
 

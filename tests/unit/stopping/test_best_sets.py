@@ -13,16 +13,16 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
 import combgame as cg
-from combgame.game.records import View, blank, vector
-from combgame.game.rivals import differ
-from combgame.simulate.run import Run
-from combgame.stopping.conjugate import LEAST, MOST, conjugate, conjugates
+from combgame.engine.likelihood_ratio import differ
+from combgame.engine.state import View, blank, vector
+from combgame.simulation.run import Run
+from combgame.stopping._set_evidence import LEAST, MOST, conjugate, conjugates
 from combgame.stopping.mixture import SCALES
-from combgame.stopping.names import make_stopping
-from combgame.stopping.pairs import tail
-from combgame.stopping.sets import SHARED, STEADY
-from combgame.structures.rivals import components as components_module
-from combgame.structures.rivals import detours as detours_module
+from combgame.stopping.mixture_pairs import tail
+from combgame.stopping.mixture_sets import SHARED, STEADY
+from combgame.stopping.registry import make_stopping
+from combgame.structures._union_bound import matchings as components_module
+from combgame.structures._union_bound import paths as detours_module
 from tests import naive
 
 TANGLED = [

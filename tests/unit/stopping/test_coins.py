@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.records import blank
-from combgame.stopping.coins import (
+from combgame.engine.state import blank
+from combgame.stopping.mixture_bernoulli import (
     ALONG,
     CHANCES,
     FINEST,

@@ -11,15 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.parts import leaves_of
-from combgame.game.records import blank
-from combgame.game.round import recommend
-from combgame.presets import make_rule
-from combgame.simulate.run import Run
-from combgame.stopping import coins as coins_of
-from combgame.stopping import levels, mixture, pooled, students
-from combgame.stopping.coins import coins
-from combgame.stopping.names import make_stopping
+from combgame.engine.kernels import leaves_of
+from combgame.engine.round import recommend
+from combgame.engine.state import blank
+from combgame.rules.presets import make_rule
+from combgame.simulation.run import Run
+from combgame.stopping import block_effects as levels
+from combgame.stopping import mixture
+from combgame.stopping import mixture_bernoulli as coins_of
+from combgame.stopping import mixture_unknown_variance as students
+from combgame.stopping import variance as pooled
+from combgame.stopping.mixture_bernoulli import coins
+from combgame.stopping.registry import make_stopping
 from tests.unit.stopping import test_best_sets as of_sets
 from tests.unit.stopping import test_coins as of_coins
 from tests.unit.stopping import test_shared as of_shared

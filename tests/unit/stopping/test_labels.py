@@ -13,7 +13,7 @@ import pytest
 
 import combgame as cg
 from combgame import testing
-from combgame.campaign import report
+from combgame.research.campaign import report
 from combgame.rewards.base import (
     License,
     RewardsBase,
@@ -25,7 +25,7 @@ from combgame.rewards.base import (
 )
 from combgame.rewards.gaussian import GaussianPart, gaussian_part
 from combgame.rules.base import stopping_of
-from combgame.stopping.theorem2 import validity
+from combgame.stopping.glr import validity
 from combgame.structures.base import Exchange
 from combgame.testing import check_rewards, check_rule, check_structure
 from tests.said import refused
@@ -653,7 +653,7 @@ def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
     def run(*given):
         raise cg.EngineError(code, "engine = 'compiled' cannot be used")
 
-    monkeypatch.setattr(testing.twins, "Run", run)
+    monkeypatch.setattr(testing._report, "Run", run)
     if code == "foreign-part":  # a part that cannot be compiled is allowed
         check_rule("uniform", rounds=5, compiled=True)
     else:

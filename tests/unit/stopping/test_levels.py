@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import combgame as cg
-from combgame.data import from_data, problem_from, to_data
+from combgame.engine.block_effects import make_blocks
+from combgame.engine.state import blank, vector
 from combgame.errors import InputError, StudyError
-from combgame.game.blocks import make_blocks
-from combgame.game.records import blank, vector
-from combgame.rules.starts import joining
-from combgame.simulate.bench import make_bench
-from combgame.stopping.levels import CHANCES, RATIOS, SCALES, contrast, unknown_part
-from combgame.stopping.one_variance import FINEST
-from combgame.study.levels import Squares, squares_of, surprise
-from combgame.study.round import Record, Told, values_in
-from combgame.theory.chance import _within, chance
-from combgame.theory.intervals import within_plays
+from combgame.io import from_data, problem_from, to_data
+from combgame.lab.diagnostics import Squares, squares_of, surprise
+from combgame.lab.round import Record, Told, values_in
+from combgame.rules._exploration import joining
+from combgame.simulation.runner import make_bench
+from combgame.stopping.block_effects import CHANCES, RATIOS, SCALES, contrast, unknown_part
+from combgame.stopping.variance import FINEST
+from combgame.theory.confidence import _within, chance, within_plays
 from tests.said import refused, says
 from tests.studies import advisor_of
 
@@ -529,7 +528,7 @@ def test_missing_values_drop_out():
 
 
 def test_a_stored_study_goes_on_where_it_was(tmp_path, monkeypatch):
-    monkeypatch.setattr("combgame.study.session.EVERY", 5)
+    monkeypatch.setattr("combgame.lab.session.EVERY", 5)
     url = f"sqlite:///{tmp_path}/lab.db"
     for noise in (cg.Gaussian(0.4, level=LEVEL), cg.Gaussian(level=LEVEL)):
         problem, ends = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), noise), []
@@ -857,7 +856,7 @@ def test_the_check_of_levels_has_its_level():
 
 
 def test_an_opening_survives_a_snapshot(tmp_path, monkeypatch):
-    monkeypatch.setattr("combgame.study.session.EVERY", 3)
+    monkeypatch.setattr("combgame.lab.session.EVERY", 3)
     url = f"sqlite:///{tmp_path}/lab.db"
     problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5))
     study, rng = cg.Study(problem, min_pulls=2, storage=url), np.random.default_rng(0)

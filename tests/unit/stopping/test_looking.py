@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import combgame as cg
 from combgame.errors import InputError, StudyError
+from combgame.rules._exploration import padded, start_sets
 from combgame.rules.base import FixedSetup, RuleBase
-from combgame.rules.starts import padded, start_sets
 from tests.said import refused
 from tests.studies import advisor_of
 

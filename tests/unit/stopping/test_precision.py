@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.records import blank
-from combgame.game.round import note
+from combgame.engine.round import note
+from combgame.engine.state import blank
 from combgame.rewards.gaussian import FINE, resolved
-from combgame.stopping.bernoulli import beta_regret
-from combgame.stopping.variances import SPREAD, UnknownPart, least_chi_square
+from combgame.stopping.penalised import beta_regret
+from combgame.stopping.variance import SPREAD, UnknownPart, least_chi_square
 from tests.said import refused
 
 mpmath.mp.dps = 50

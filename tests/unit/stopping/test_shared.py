@@ -14,12 +14,12 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 import combgame as cg
-from combgame.game.records import blank
-from combgame.game.round import OFTEN, gather, note, scatter
+from combgame.engine.round import OFTEN, gather, note, scatter
+from combgame.engine.state import blank
 from combgame.rewards.gaussian import FINE
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES, pair_scales
-from combgame.stopping.pooled import CHANCES, RATIOS, excluded, ratios, spreading
-from combgame.stopping.shared import FINEST, shared
+from combgame.stopping.mixture_shared_variance import FINEST, shared
+from combgame.stopping.variance import CHANCES, RATIOS, excluded, ratios, spreading
 from tests.studies import advisor_of
 
 

@@ -17,17 +17,17 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 import combgame as cg
-from combgame.game.records import View, blank
-from combgame.game.round import STOPPED
+from combgame.engine.round import STOPPED
+from combgame.engine.state import View, blank
 from combgame.rewards.gaussian import FINE
-from combgame.simulate.run import Run
-from combgame.stopping.bernoulli import BetaPart, beta_regret
+from combgame.simulation.run import Run
+from combgame.stopping.glr import c_gaussian, t_function
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
-from combgame.stopping.names import make_stopping
-from combgame.stopping.pairs import beyond, direction, tail
-from combgame.stopping.theorem2 import c_gaussian, t_function
-from combgame.stopping.variances import SPREAD, least_chi_square
-from combgame.theory.limit import judge, limit
+from combgame.stopping.mixture_pairs import beyond, direction, tail
+from combgame.stopping.penalised import BetaPart, beta_regret
+from combgame.stopping.registry import make_stopping
+from combgame.stopping.variance import SPREAD, least_chi_square
+from combgame.theory.stopping_time import judge, limit
 from tests import naive
 from tests.said import refused
 

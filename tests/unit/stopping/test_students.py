@@ -14,10 +14,10 @@ from scipy.special import log_ndtr, stdtr
 from scipy.stats import chi2, norm
 
 import combgame as cg
-from combgame.game.numerics import stirling
-from combgame.game.records import blank
+from combgame.engine.numerics import stirling
+from combgame.engine.state import blank
 from combgame.rewards.gaussian import FINE
-from combgame.stopping.students import (
+from combgame.stopping.mixture_unknown_variance import (
     FINEST,
     LIFT,
     SCALES,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import lambertw, zeta
 
 import combgame as cg
-from combgame.game.numerics import lambert_bar
+from combgame.engine.numerics import lambert_bar
 from combgame.rules.bonuses import make_bonus
-from combgame.stopping.names import make_stopping, make_threshold
-from combgame.stopping.theorem2 import c_gaussian, h_tilde, t_function, validity
+from combgame.stopping.glr import c_gaussian, h_tilde, t_function, validity
+from combgame.stopping.registry import make_stopping, make_threshold
 from tests.said import refused
 
 

@@ -14,14 +14,16 @@ import pytest
 from scipy.optimize import brentq
 
 import combgame as cg
-from combgame.game.engines import compiled_entry
-from combgame.game.records import arms_of, blank, vector
-from combgame.game.rivals import differ
+from combgame.engine.dispatch import compiled_entry
+from combgame.engine.likelihood_ratio import differ
+from combgame.engine.state import arms_of, blank, vector
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
-from combgame.stopping.names import make_stopping
-from combgame.stopping.pairs import tail
-from combgame.structures.nearest import cycles, detour_search, flips
-from combgame.theory.limit import judge
+from combgame.stopping.mixture_pairs import tail
+from combgame.stopping.registry import make_stopping
+from combgame.structures._nearest import almost_all as flips
+from combgame.structures._nearest import matchings as cycles
+from combgame.structures._nearest import paths as detour_search
+from combgame.theory.stopping_time import judge
 from tests import naive
 from tests.unit.stopping.test_best_sets import irreducible
 

@@ -10,12 +10,12 @@ import rustworkx
 import scipy.sparse
 
 import combgame as cg
-from combgame.game.records import arms_of, vector
-from combgame.simulate.bench import make_bench
-from combgame.simulate.run import Run
+from combgame.engine.state import arms_of, vector
+from combgame.simulation.run import Run
+from combgame.simulation.runner import make_bench
 from combgame.stopping.base import NEVER
-from combgame.stopping.names import make_stopping
-from combgame.structures.graphs.forests import forests
+from combgame.stopping.registry import make_stopping
+from combgame.structures._graphs import forests
 from combgame.testing import check_structure, same
 from tests.said import refused
 from tests.unit.structures.test_structures import all_distances, listed_oracle, try_to

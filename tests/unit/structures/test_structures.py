@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.records import arms_of, vector
-from combgame.game.rivals import differ
-from combgame.structures.nearest.bracket import BracketPart
-from combgame.structures.polytope import facets
+from combgame.engine.likelihood_ratio import differ
+from combgame.engine.state import arms_of, vector
+from combgame.structures._nearest.bracketing import BracketPart
+from combgame.structures.geometry import facets
 from combgame.testing import check_structure
 from tests import naive
 from tests.said import refused

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.cli.speech import SHELL
+from combgame.cli._common import SHELL
 from combgame.errors import CombGameError
-from combgame.study.sheet import read_sheet
+from combgame.lab.exports import read_sheet
 from combgame.tables import cells, excel, is_frame, known_column, read_frame, read_table
-from combgame.tables.files import read_bytes
+from combgame.tables.reader import read_bytes
 from combgame.tables.text import decoded, detected
 from tests.assets.spreadsheets import make
 from tests.paths import ASSETS

@@ -1,14 +1,14 @@
 """Whatever is given, what cannot be done is said in one sentence: the part of
-`python -m combgame.testing.fuzz` that has a place here.
+`python -m tests.fuzz` that has a place here.
 """
 
 import sys
 
 import pytest
 
-from combgame.testing.fuzz.__main__ import main
-from combgame.testing.fuzz.case import Case, Foreign, tried
-from combgame.testing.fuzz.run import KINDS, Tally, again, fuzz, summary
+from tests.fuzz.__main__ import main
+from tests.fuzz.case import Case, Foreign, tried
+from tests.fuzz.run import KINDS, Tally, again, fuzz, summary
 
 FEW = {  # those that open databases take longer
     "operations": 40,
@@ -53,6 +53,6 @@ def test_the_command_says_what_it_tried(tmp_path, monkeypatch, capsys):
     assert out[0].split()[:3] == ["kind", "cases", "done"]
     assert out[1].split()[:2] == ["problems", "60"]
     page = (tmp_path / "fuzz.md").read_text().splitlines()
-    assert page[0].startswith("Made by `python -m combgame.testing.fuzz --cases 60 --kind problems")
+    assert page[0].startswith("Made by `python -m tests.fuzz --cases 60 --kind problems")
     assert page[2].startswith("60 cases in 0 minutes: 0 exceptions")
     assert page[-1].startswith("| problems | 60 |")

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.game.judge import RatioPart
-from combgame.game.protocols import jitable
+from combgame.engine.likelihood_ratio import RatioPart
+from combgame.engine.protocols import jitable
+from combgame.lab.client._wire import status_data, status_from
 from combgame.rewards.gaussian import GaussianPart
 from combgame.rules import FixedSetup, padded
-from combgame.simulate.run import Run
-from combgame.stopping.names import make_stopping
+from combgame.simulation.run import Run
+from combgame.stopping.registry import make_stopping
 from combgame.testing import (
     check_learner,
     check_rewards,
@@ -26,7 +27,6 @@ from combgame.testing import (
     check_structure,
 )
 from combgame.testing.learners import Pupil, lessons
-from combgame.wire import status_data, status_from
 from tests.said import case, check_refusals, refused
 
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.paper import instances
+from combgame.research.instances import alt2021 as instances
 from tests import naive
 from tests.said import refused
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import combgame as cg
-from combgame.structures.polytope import exact_psi, needle_psi, needle_rows, tree_rows
+from combgame.structures.geometry import exact_psi, needle_psi, needle_rows, tree_rows
 from tests.said import refused
 
 MEANS = [0.3, 0.29, 0.28, 0.23, 0.2]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import typer
 
-from . import changes, rounds, storage, views
+from . import rounds, storage, views
+from . import rounds as changes
 
 app = typer.Typer(
     help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as "

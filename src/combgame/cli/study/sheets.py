@@ -9,13 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import CombGameError, InputError, StoreError, said_by
-from ...study.entries import read_values
-from ...study.repeats import coincidence, prints_of, repeated_round
-from ...study.sheet import read_sheet, write_sheet, write_workbook
+from ...lab.exports import read_sheet, write_sheet, write_workbook
+from ...lab.values import coincidence, prints_of, read_values, repeated_round
 from ...tables import Sheet
-from ..options import say
-from ..speech import SHELL
-from .base import named
+from .._common import SHELL, say
+from ._common import named
 
 Sep = Annotated[
     str | None,

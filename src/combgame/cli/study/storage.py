@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ..._display.text import count
 from ...errors import CombGameError
-from ...report.words import count
-from ..options import AsJson, Mode, as_mode
-from ..speech import SHELL
-from .base import (
+from .._common import SHELL, AsJson, Mode, as_mode
+from ._common import (
     Client,
     Where,
     is_service,
@@ -67,11 +66,11 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a study from a problem file."""
-    from ...data import read_problem
+    from ...io import read_problem
+    from ...lab.corrections import check_fits
+    from ...lab.settings import past, read_time
+    from ...lab.study import Study
     from ...storage import clock
-    from ...study.carrying import check_fits
-    from ...study.settings import past, read_time
-    from ...study.study import Study
 
     end = read_time(deadline)
     if end is not None and end <= clock.now() and if_exists != "resume":
@@ -121,8 +120,8 @@ def copy(source: File, destination: File, as_json: AsJson = False) -> None:
     """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal
     beside it.) Overwrites nothing.
     """
-    from ...storage.copying import path_of
-    from ...storage.opening import open_storage
+    from ...storage.files import path_of
+    from ...storage.open import open_storage
     from ...storage.urls import url_of
 
     target = path_of(destination)

@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ...sentences import Sentence
-from ..options import AsJson, echo
-from ..speech import SHELL, Shell
-from .base import DIFFERS, Name, Where, leave, looked, opened, put
+from ..._messages import Sentence
+from .._common import SHELL, AsJson, Shell, echo
+from ._common import DIFFERS, Name, Where, leave, looked, opened, put
 
 BELOW = Shell(decision_says="below is")  # where the decision follows
 RUNS = 20  # of a plan that must be simulated
@@ -110,7 +109,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """A picture of the study, as PNG and SVG, here or where --out says."""
-    from ...report.figures import save
+    from ..._display.plotting import save
 
     with opened(storage, name) as study:
         out = out or Path(file_name(study.name, kind))
@@ -164,8 +163,8 @@ def _planned(file: Path, settings: dict[str, Any]) -> Any:
     """The plan of a study that is made like this one. Where plays have levels of their own, only
     simulated runs know how long it takes.
     """
-    from ...simulate.plan import plan
-    from ..options import supposed
+    from ...simulation.plan import plan
+    from .._common import supposed
 
     problem, means = supposed(file)
     return plan(

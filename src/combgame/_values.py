@@ -1,0 +1,240 @@
+"""Descriptions are values: structures, rewards, learners, rules and problems are equal when their
+arguments are, and frozen.
+
+The arguments of a description are those of its constructor, in a form that is the same however they
+were given. Its own class says them: by being a frozen dataclass, or with a method `arguments`. A
+class that does neither is no value: its objects equal only themselves.
+"""
+
+import inspect
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, FrozenInstanceError, fields, is_dataclass
+from functools import cache, wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ._messages import looks
+from .errors import InputError, unboxed
+
+LONG = 60  # characters of an argument in a sentence
+Class = TypeVar("Class", bound=type)
+
+
+class Description:
+    """The base of what describes; see `arguments`."""
+
+    def __post_init__(self) -> None:
+        """Of a dataclass: the numbers of NumPy among its fields become those of Python, so that
+        they are compared, written and checked like them. A class with more to check calls this
+        first.
+        """
+        for item in fields(self):  # type: ignore[arg-type]
+            given = getattr(self, item.name)
+            if (number := unboxed(given)) is not given:
+                object.__setattr__(self, item.name, number)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        mine = _key(self)
+        return mine is not None and mine == _key(other)
+
+    def __hash__(self) -> int:
+        known = vars(self)
+        if "_hash" not in known:
+            mine = _key(self)
+            known["_hash"] = object.__hash__(self) if mine is None else hash((type(self), mine))
+        return int(known["_hash"])
+
+    def __repr__(self) -> str:
+        return _called(self, _typed) if is_value(self) else object.__repr__(self)
+
+    def __str__(self) -> str:
+        return short(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _refuse(self, name)
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        _refuse(self, name)
+        object.__delattr__(self, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was kept for comparing: texts have other hashes in other processes."""
+        return {name: value for name, value in vars(self).items() if name not in ("_key", "_hash")}
+
+    def _compared(self) -> tuple[Any, ...] | None:
+        """Named tuples of different kinds are different, although they are equal as tuples."""
+        said = arguments(self).values() if is_value(self) else None
+        return (
+            None
+            if said is None
+            else tuple((type(x), x) if hasattr(x, "_fields") else x for x in said)
+        )
+
+
+def frozen(kind: Class) -> Class:
+    """A class whose objects cannot be changed once they are made; those of its subclasses can,
+    beyond what it made. The numbers of NumPy among its arguments become those of Python.
+    """
+    begin: Any = kind.__init__  # type: ignore[misc]
+
+    @wraps(begin)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        named = {name: unboxed(value) for name, value in options.items()}
+        begin(self, *map(unboxed, args), **named)
+        if type(self) is kind:
+            vars(self)["_made"] = True
+
+    kind.__init__ = init  # type: ignore[misc]
+    return kind
+
+
+def _refuse(described: Any, name: str) -> None:
+    if "_made" in vars(described):
+        raise FrozenInstanceError(
+            f"cannot change {name!r}: {type(described).__name__} is a value; make another one."
+        )
+
+
+def is_value(described: Any) -> bool:
+    """Whether its own class says what its arguments are: an inherited saying knows nothing of what
+    a class adds.
+    """
+    own = vars(type(described))
+    return (
+        "arguments" in own
+        or "__dataclass_fields__" in own
+        or (isinstance(described, tuple) and hasattr(described, "_fields"))
+    )
+
+
+def arguments(described: Any) -> dict[str, Any]:
+    """What makes the same description again, by the names of its constructor's parameters.
+
+    >>> from combgame import Gaussian, Subsets
+    >>> arguments(Subsets(d=4, size=2)), arguments(Gaussian([1, 2]))
+    ({'d': 4, 'size': 2}, {'sigma': (1.0, 2.0), 'shared': True, 'supposed': None, 'level': None})
+    """
+    if not is_value(described):
+        raise InputError(
+            "not-describable",
+            "{what} cannot be described by its arguments",
+            remedy="make its class, {kind}, a frozen dataclass",
+            what=short(described),
+            kind=type(described).__name__,
+        )
+    if getattr(described, "_original", None) is not None:
+        raise InputError(
+            "numbered-anew",
+            "{what} has been numbered anew for a run",
+            remedy="describe the original",
+            what=str(described),
+        )
+    given: dict[str, Any]
+    if "arguments" in vars(type(described)):
+        given = described.arguments()
+    elif is_dataclass(described):
+        given = {
+            item.name: getattr(described, item.name) for item in fields(described) if item.init
+        }
+    else:
+        given = described._asdict()
+    return given
+
+
+class Argument(NamedTuple):
+    """What a description was made with, as one would type it."""
+
+    name: str
+    value: Any
+    placed: bool  # it needs no name
+
+
+def telling(described: Any) -> Iterator[Argument]:
+    """The arguments that are not as usual. One that is a description itself is always given."""
+    kind: type = type(described)
+    known, placed = _parameters(kind), True
+    for name, value in arguments(described).items():
+        own, parameter = isinstance(value, Description), known.get(name)
+        usual = inspect.Parameter.empty if parameter is None else parameter.default
+        if not own and usual is not inspect.Parameter.empty and _same(value, usual):
+            placed = False
+            continue
+        placed = placed and (own or usual is inspect.Parameter.empty)
+        placed = placed and (
+            parameter is None or parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
+        yield Argument(name, value, placed)
+
+
+def short(described: Any) -> str:
+    """As in a sentence: as one would type it, but for what is long.
+
+    >>> from combgame import CombGame, LLOO, Listed
+    >>> singles = Listed([[a] for a in range(99)], 99)
+    >>> short(CombGame(LLOO(sparsify=False), tracking="D")), short(singles)
+    ("CombGame(LLOO(sparsify=False), tracking='D')", 'Listed(<99 sets>, 99)')
+    """
+    if isinstance(described, tuple) or not is_value(described):
+        return repr(described)
+    return _called(described, _shortened)
+
+
+@cache
+def _parameters(kind: type) -> dict[str, inspect.Parameter]:
+    known = dict(inspect.signature(kind).parameters)
+    for item in fields(kind) if is_dataclass(kind) else ():
+        if item.default_factory is not MISSING and item.name in known:
+            known[item.name] = known[item.name].replace(default=item.default_factory())
+    return known
+
+
+def _same(value: Any, usual: Any) -> bool:
+    return not isinstance(value, np.ndarray) and bool(value == usual)
+
+
+def _key(described: Any) -> tuple[Any, ...] | None:
+    """What is compared, made once."""
+    known = vars(described)
+    if "_key" not in known:
+        known["_key"] = described._compared()
+    key: tuple[Any, ...] | None = known["_key"]
+    return key
+
+
+def _called(described: Any, word: Any) -> str:
+    given = telling(described)
+    words = [
+        word(one.name, one.value) if one.placed else f"{one.name}={word(one.name, one.value)}"
+        for one in given
+    ]
+    return f"{type(described).__name__}({', '.join(words)})"
+
+
+def _typed(name: str, value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    if type(value) in (tuple, list):
+        inside = ", ".join(_typed(name, one) for one in value)
+        return (
+            f"[{inside}]"
+            if isinstance(value, list)
+            else f"({inside}{',' if len(value) == 1 else ''})"
+        )
+    return str(value.__name__) if inspect.isfunction(value) else looks(value)
+
+
+def _shortened(name: str, value: Any) -> str:
+    if isinstance(value, Description):
+        return str(value)
+    text = _typed(name, value)
+    many = len(text) > LONG and isinstance(value, tuple | list)
+    return f"<{len(value):,} {name if name.endswith('s') else 'values'}>" if many else text

@@ -1,6 +1,0 @@
-"""Everybody's rules side by side, on the instances of the literature, under one stopping rule."""
-
-from .contest import RULES, Contest, contest
-from .make import bench
-
-__all__ = ["RULES", "Contest", "bench", "contest"]

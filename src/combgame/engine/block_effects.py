@@ -1,0 +1,405 @@
+"""Plays with a level of their own: what differences within plays say, block by block.
+
+A value is mu_a + b_t + noise, where nothing is known of the level b_t of play t but that it is the
+same for all arms of the play. A *block* is a number of plays whose arms were fixed before the first
+value of any of them. Least squares within its plays gives, for every two arms that the block joins,
+their difference d_b and its variance v_b, in which the levels cancel. The stopping rule needs no
+more than S = sum of d_b/v_b and J = sum of 1/v_b over the blocks (docs/plates.md).
+
+Where plays have no level nothing is kept (`NoBlocks`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import jitable
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@jitable
+def eliminate(rows: Floats, n: int, width: int) -> None:
+    """Gauss and Jordan: make the first n columns of n rows a unit matrix. (Rows of a grounded
+    Laplacian: no pivot has to be looked for.)
+    """
+    for p in range(n):
+        pivot = float(rows[p, p])
+        for j in range(width):
+            rows[p, j] /= pivot
+        for i in range(n):
+            factor = float(rows[i, p])
+            if i != p and factor != 0.0:
+                for j in range(width):
+                    rows[i, j] -= factor * rows[p, j]
+
+
+@jitable
+def even(now: Any, was: Any, back: bool) -> int:
+    """Copy an array; back: the other way round, if something was written: then 1 is returned."""
+    written = 0
+    for i in range(now.size):
+        if not back:
+            was[i] = now[i]
+        elif now[i] != was[i] and (now[i] == now[i] or was[i] == was[i]):
+            now[i] = was[i]
+            written = 1
+    return written
+
+
+@jitable
+def even_rows(now: Floats, was: Floats, back: bool) -> int:
+    written = 0
+    for i in range(now.shape[0]):
+        written = max(written, even(now[i], was[i], back))
+    return written
+
+
+OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
+# tells of it so far
+# arrays that nobody but the game writes, in the order of `Blocks.mirror`
+MIRRORED = (
+    *("precision", "lead", "sure", "joined", "fresh", "offset", "piece", "arms", "value", "size"),
+    *("done", "noise", "about", "trusted", "largest", "lifted"),
+)
+PAD = 1e-11  # of the squares of a block: more than rounding can take from what they leave over
+
+
+class Blocks(NamedTuple):
+    precision: Floats  # float64[d]: 1/sigma^2; 1 where sigma is not known
+    lead: Floats  # float64[d, d]: S, of the row's arm over the column's
+    sure: Floats  # float64[d, d]: J
+    # float64[d, d + 1]: the weights by which plays of complete blocks join two arms, and what they
+    # say: sums of weight * (value - other value)
+    joined: Floats
+    fresh: Floats  # the same of the block that is being played
+    awaited: Floats  # float64[d, d]: J that plays asked for will add, for sampling rules
+    offset: Floats  # float64[d]: what all complete blocks say of the arms
+    piece: Ints  # int64[d]: arms that they join have the same number; -1: in none
+    arms: Ints  # int64[d]: those of the play at hand, [:size]
+    value: Floats  # float64[2, d]: their values, and the precision of these
+    size: Ints  # int64[1]
+    left: Ints  # int64[1]: plays of the present block that are still to come
+    # int64[2]: plays that whoever asks would like the next block to have, and that it may have at
+    # most (0: any number)
+    wanted: Ints
+    done: Ints  # int64[1]: complete blocks
+    # float64[2, 2], squares of values times their precision, first how many and then their sum:
+    # those that bound sigma from above (docs/plates.md); residuals of the least squares of each
+    # block
+    noise: Floats
+    # float64[2, 2]: the same of the block that is being played, about estimates of blocks before
+    # it; and of its values about the means of their plays
+    about: Floats
+    trusted: Ints  # int64[d]: 1 for arms of which blocks before it tell enough for that
+    largest: Floats  # float64[1]: of all values, in size
+    lifted: Floats  # float64[2]: simulated levels have this mean and standard deviation
+    work: Floats  # float64[d, 2 d + 1] scratch
+    order: Ints  # int64[d] scratch
+    mark: Ints  # int64[d] scratch
+
+    def mirror(self, was: "Blocks", back: bool) -> int:
+        """Copy what is here, or put it back; the number in MIRRORED, from 1, of the last array that
+        was written, 0 if none was.
+        """
+        which = 0
+        which = max(which, 1 * even(self.precision, was.precision, back))
+        which = max(which, 2 * even_rows(self.lead, was.lead, back))
+        which = max(which, 3 * even_rows(self.sure, was.sure, back))
+        which = max(which, 4 * even_rows(self.joined, was.joined, back))
+        which = max(which, 5 * even_rows(self.fresh, was.fresh, back))
+        which = max(which, 6 * even(self.offset, was.offset, back))
+        which = max(which, 7 * even(self.piece, was.piece, back))
+        which = max(which, 8 * even(self.arms, was.arms, back))
+        which = max(which, 9 * even_rows(self.value, was.value, back))
+        which = max(which, 10 * even(self.size, was.size, back))
+        which = max(which, 11 * even(self.done, was.done, back))
+        which = max(which, 12 * even_rows(self.noise, was.noise, back))
+        which = max(which, 13 * even_rows(self.about, was.about, back))
+        which = max(which, 14 * even(self.trusted, was.trusted, back))
+        which = max(which, 15 * even(self.largest, was.largest, back))
+        return max(which, 16 * even(self.lifted, was.lifted, back))
+
+    def lift(self, rng: np.random.Generator) -> float:
+        """The level of a simulated play."""
+        if self.lifted[1] == 0.0:
+            return float(self.lifted[0])
+        return float(self.lifted[0] + self.lifted[1] * rng.standard_normal())
+
+    def put(self, arm: int, value: float, n: float) -> None:
+        """An arm of the play at hand: the mean of n values."""
+        k = self.size[0]
+        self.largest[0] = max(self.largest[0], abs(value))
+        self.arms[k], self.value[0, k] = arm, value
+        self.value[1, k] = n * self.precision[arm]
+        self.size[0] = k + 1
+
+    def pass_play(self) -> None:
+        """The play is over; with the last of its block, the block is complete."""
+        n, total, d = self.size[0], 0.0, self.precision.size
+        for k in range(n):
+            total += self.value[1, k]
+        for k in range(n):
+            a = self.arms[k]
+            for m in range(n):
+                if m != k:
+                    weight = self.value[1, k] * (self.value[1, m] / total)
+                    self.fresh[a, self.arms[m]] += weight
+                    self.fresh[a, d] += weight * (self.value[0, k] - self.value[0, m])
+        self.scatter(total)
+        self.size[0] = 0
+        self.left[0] = max(self.left[0] - 1, 0)
+        if self.left[0] == 0:
+            self.complete()
+
+    def scatter(self, total: float) -> None:
+        """Squares of the play at hand: about its mean, and, of arms that are known, about what is
+        known of them and a level that fits best. total: of the precisions.
+        """
+        n, most, number = self.size[0], 0.0, 0.0
+        for k in range(n):
+            if self.trusted[self.arms[k]] > 0:
+                most += self.value[1, k]
+                number += 1.0
+        self.about[0, 0] += max(number - 1.0, 0.0)
+        self.about[1, 0] += max(n - 1.0, 0.0)
+        for k in range(n):
+            for m in range(k):
+                a, b = self.arms[k], self.arms[m]
+                off = self.value[0, k] - self.value[0, m]
+                weight = self.value[1, k] * self.value[1, m]
+                self.about[1, 1] += off * off * (weight / total)
+                if self.trusted[a] > 0 and self.trusted[b] > 0:
+                    off -= self.offset[a] - self.offset[b]
+                    self.about[0, 1] += off * off * (weight / most)
+
+    def add_squares(self, n: float, squares: float) -> None:
+        """Of replicates within the play at hand about their own mean: n degrees of freedom."""
+        self.about[0, 0] += n
+        self.about[1, 0] += n
+        self.about[0, 1] += squares
+        self.about[1, 1] += squares
+
+    def variance(self) -> float:
+        """As the squares have it, in 1/precision; 1 while there are none."""
+        which = 1 if self.noise[1, 0] > 0.5 * self.noise[0, 0] else 0
+        n, squares = float(self.noise[which, 0]), float(self.noise[which, 1])
+        return squares / n if n > 0.0 and squares > 1e-290 else 1.0
+
+    def complete(self) -> None:
+        """Add the differences that the block gives to those of the blocks before."""
+        d, whole = self.precision.size, float(self.about[1, 1])
+        for a in range(d):
+            self.mark[a] = -1
+        for a in range(d):
+            if self.mark[a] < 0:
+                n = self.reach(self.fresh, a, self.mark)
+                if n > 1:
+                    self.compare(n)
+        for a in range(d):
+            for b in range(d + 1):
+                self.joined[a, b] += self.fresh[a, b]
+                self.fresh[a, b] = 0.0
+        rest, squares = float(self.about[1, 0]), max(float(self.about[1, 1]), 0.0)
+        self.noise[1, 0] += rest
+        self.noise[1, 1] += squares
+        if rest >= self.about[0, 0]:  # which was fixed before the values were seen
+            self.noise[0, 0] += rest
+            self.noise[0, 1] += squares + PAD * whole
+        else:
+            self.noise[0, 0] += self.about[0, 0]
+            self.noise[0, 1] += self.about[0, 1]
+        for j in range(self.about.shape[1]):
+            self.about[0, j] = self.about[1, j] = 0.0
+        self.fit()
+        self.trust()
+        self.done[0] += 1
+
+    def trust(self) -> None:
+        """Of which arms the blocks so far tell enough for deviations from that to tell of sigma."""
+        d, most, heaviest = self.precision.size, -1.0, 0
+        for a in range(d):
+            self.work[a, 0] = 0.0
+            for b in range(d):
+                self.work[a, 0] += self.joined[a, b] / self.precision[a]
+            if self.work[a, 0] > most:
+                most, heaviest = self.work[a, 0], a
+        for a in range(d):
+            enough = self.work[a, 0] > 0.0 and OFTEN * self.work[a, 0] >= self.noise[0, 0]
+            self.trusted[a] = 1 if enough and self.piece[a] == self.piece[heaviest] else 0
+
+    def reach(self, joined: Floats, first: int, mark: Ints) -> int:
+        """List the arms that are joined with the first one, which becomes their mark, the arm of
+        the most weight at the end; how many.
+        """
+        d, n, at = self.precision.size, 1, 0
+        self.order[0], mark[first] = first, first
+        while at < n:
+            a = self.order[at]
+            for b in range(d):
+                if mark[b] < 0 and joined[a, b] > 0.0:
+                    self.order[n], mark[b] = b, first
+                    n += 1
+            at += 1
+        most, heaviest = -1.0, 0
+        for k in range(n):
+            weight = 0.0
+            for m in range(n):
+                weight += joined[self.order[k], self.order[m]]
+            if weight > most:
+                most, heaviest = weight, k
+        ground = self.order[heaviest]
+        self.order[heaviest] = self.order[n - 1]
+        self.order[n - 1] = ground
+        return n
+
+    def solve(self, joined: Floats, n: int, whole: bool) -> None:
+        """Least squares for the arms of the list, of which the last is put at 0: column n - 1 of
+        the scratch array; whole: and their covariances after that.
+        """
+        d, r, work = self.precision.size, n - 1, self.work
+        width = 2 * r + 1 if whole else r + 1
+        for k in range(r):
+            a = self.order[k]
+            for m in range(width):
+                work[k, m] = 0.0
+            for m in range(n):
+                weight = joined[a, self.order[m]]
+                work[k, k] += weight
+                if m < r:
+                    work[k, m] -= weight
+            work[k, r] = joined[a, d]
+            if whole:
+                work[k, r + 1 + k] = 1.0
+        eliminate(work, r, width)
+
+    def compare(self, n: int) -> None:
+        """Of all pairs of the list: d_b/v_b and 1/v_b."""
+        self.solve(self.fresh, n, True)
+        r, work = n - 1, self.work
+        self.about[1, 0] -= r
+        for k in range(r):
+            a = self.order[k]
+            self.about[1, 1] -= self.fresh[a, self.precision.size] * work[k, r]
+            for m in range(k + 1, n):
+                b = self.order[m]
+                apart, doubt = work[k, r], work[k, r + 1 + k]
+                if m < r:
+                    apart -= work[m, r]
+                    doubt += work[m, r + 1 + m] - 2.0 * work[k, r + 1 + m]
+                if doubt > 0.0:
+                    self.lead[a, b] += apart / doubt
+                    self.lead[b, a] -= apart / doubt
+                    self.sure[a, b] += 1.0 / doubt
+                    self.sure[b, a] += 1.0 / doubt
+
+    def fit(self) -> None:
+        """Least squares over all complete blocks."""
+        for a in range(self.precision.size):
+            self.piece[a] = -1
+        for a in range(self.precision.size):
+            if self.piece[a] < 0:
+                n = self.reach(self.joined, a, self.piece)
+                self.solve(self.joined, n, False)
+                for k in range(n):
+                    self.offset[self.order[k]] = self.work[k, n - 1] if k < n - 1 else 0.0
+
+    def clear(self) -> None:
+        """Nothing is known any longer."""
+        for kept in (self.lead, self.sure, self.joined, self.fresh, self.noise, self.about):
+            kept[:] = 0.0
+        self.trusted[:], self.largest[0] = 0, 0.0
+        self.left[0] = self.done[0] = self.size[0] = 0
+
+    def adjust(self, mean: Floats) -> None:
+        """Means of values become those that differ as the complete blocks say; those of arms that
+        are joined keep their average.
+        """
+        d = self.precision.size
+        if d == 0 or self.done[0] == 0:
+            return
+        for a in range(d):
+            self.order[a] = 0
+            self.work[a, 0] = 0.0
+        for a in range(d):
+            first = self.piece[a]
+            self.order[first] += 1
+            self.work[first, 0] += mean[a] - self.offset[a]
+        for a in range(d):
+            first = self.piece[a]
+            mean[a] = self.offset[a] + self.work[first, 0] / self.order[first]
+
+
+class NoBlocks(NamedTuple):
+    """In the place of `Blocks`, where plays have no levels: with the same verbs, which do nothing.
+    Every array is handed on at every call, so that these few take less time to compile.
+    """
+
+    precision: Floats  # float64[0]
+    left: Ints  # int64[1]
+    wanted: Ints  # int64[2]
+    lifted: Floats  # float64[2]
+
+    def mirror(self, was: "NoBlocks", back: bool) -> int:
+        return 0
+
+    def lift(self, rng: np.random.Generator) -> float:
+        return 0.0
+
+    def put(self, arm: int, value: float, n: float) -> None:
+        pass
+
+    def pass_play(self) -> None:
+        pass
+
+    def variance(self) -> float:
+        return 1.0
+
+    def adjust(self, mean: Floats) -> None:
+        pass
+
+
+def make_blocks(precision: Floats) -> "Blocks | NoBlocks":
+    """Nothing seen yet of arms with these 1/sigma^2; of none, where plays have no level.
+
+    >>> blocks = make_blocks(np.ones(3))
+    >>> blocks.put(0, 7.0, 1.0), blocks.put(1, 5.0, 1.0), blocks.pass_play()
+    (None, None, None)
+    >>> blocks.put(1, 3.0, 1.0), blocks.put(2, 0.0, 1.0), blocks.pass_play()
+    (None, None, None)
+    >>> (blocks.lead[0] / np.maximum(blocks.sure[0], 0.1)).tolist(), blocks.sure[0].tolist()
+    ([0.0, 2.0, 0.0], [0.0, 0.5, 0.0])
+    """
+    d = precision.size
+    if d == 0:
+        return NoBlocks(np.zeros(0), np.zeros(1, np.int64), np.zeros(2, np.int64), np.zeros(2))
+    lead, sure, awaited = np.zeros((3, d, d))
+    joined, fresh = np.zeros((2, d, d + 1))
+    arms, piece, items, mark = np.zeros((4, d), np.int64)
+    size, left, done = np.zeros((3, 1), np.int64)
+    return Blocks(
+        precision.copy(),
+        lead,
+        sure,
+        joined,
+        fresh,
+        awaited,
+        np.zeros(d),
+        piece,
+        arms,
+        np.zeros((2, d)),
+        size,
+        left,
+        np.zeros(2, np.int64),
+        done,
+        np.zeros((2, 2)),
+        np.zeros((2, 2)),
+        np.zeros(d, np.int64),
+        np.zeros(1),
+        np.zeros(2),
+        np.zeros((d, 2 * d + 1)),
+        items,
+        mark,
+    )

@@ -1,0 +1,116 @@
+"""Where the arrays of many runs lie on a card: those of a warp together, word by word.
+
+A *slot* is a place for one run. All arrays of one type that a run has lie one after another in an
+arena, and word w of slot s lies at (s / 32) * 32 * words + 32 * w + s % 32: threads that do the
+same thing at the same time read and write neighbouring addresses, and what a warp has lies on few
+pages. What a kernel sees of an array is a view whose shape and strides are constants of the kernel,
+so that the compiler keeps none of them.
+"""
+
+import functools
+import math
+import typing
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels import leaves_of
+
+WARP = 32
+KINDS = (np.dtype(np.float64), np.dtype(np.int64))
+SLOTS, FIXED = 2, 2  # arenas of slots, one for each kind; then of what all runs have in common
+
+
+class Place(NamedTuple):
+    """Of an array in its arena."""
+
+    arena: int
+    first: int  # word
+    shape: tuple[int, ...]
+
+
+class Plan(NamedTuple):
+    """Where the arrays of some parts are to lie."""
+
+    places: tuple[Place, ...]
+    words: tuple[int, ...]  # of a slot, in each arena
+
+    @property
+    def bytes(self) -> int:
+        """Of a slot."""
+        return 8 * sum(self.words[:SLOTS])
+
+
+def arrays_of(parts: Any) -> list[Any]:
+    """The arrays of some parts, each once."""
+    leaves = [leaf for part in parts for leaf in leaves_of(part)]
+    return list({id(x): x for x in leaves if isinstance(x, np.ndarray)}.values())
+
+
+def widened(part: Any) -> Any:
+    """A part whose small integers are int64."""
+    if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and part.itemsize < 8:
+        return part.astype(np.int64)
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part)(*map(widened, part))
+    return part
+
+
+def fixed_in(part: Any, fixed: bool = False) -> list[int]:
+    """The ids of arrays in a part that nobody writes, as its classes say it (`records.Fixed`)."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        kept = _fixed_fields(type(part))
+        return [
+            one
+            for name, x in zip(part._fields, part, strict=True)
+            for one in fixed_in(x, name in kept)
+        ]
+    return [id(part)] if fixed else []
+
+
+@functools.cache
+def _fixed_fields(kind: type) -> frozenset[str]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return frozenset(
+        name for name, hint in hints.items() if "fixed" in getattr(hint, "__metadata__", ())
+    )
+
+
+def plan(arrays: Sequence[Any], fixed: Collection[int] = ()) -> Plan | None:
+    """None: there are arrays of another type, or some that overlap. fixed: the ids of those that
+    all runs have in common.
+    """
+    places, words = [], [0] * (len(KINDS) + FIXED)
+    for x in arrays:
+        if x.dtype not in KINDS or not x.flags.forc:
+            return None
+        arena = KINDS.index(x.dtype) + (SLOTS if id(x) in fixed else 0)
+        places.append(Place(arena, words[arena], x.shape))
+        words[arena] += x.size
+    spans = sorted((x.ctypes.data, x.nbytes) for x in arrays if x.nbytes)
+    if any(a + size > b for (a, size), (b, _) in pairwise(spans)):
+        return None
+    return Plan(tuple(places), tuple(words))
+
+
+def stacked(plan: Plan, many: Sequence[Sequence[Any]]) -> list[Any]:
+    """The arenas of several runs, as [words, runs]: what slots begin with; and those of what they
+    have in common, as [words, 1].
+    """
+    widths = (len(many), len(many), 1, 1)
+    arenas = [
+        np.zeros((max(n, 1), width), kind)
+        for n, width, kind in zip(plan.words, widths, KINDS * 2, strict=True)
+    ]
+    for column, arrays in enumerate(many):
+        for place, x in zip(plan.places, arrays, strict=True):
+            if place.arena < SLOTS or column == 0:
+                arenas[place.arena][place.first : place.first + x.size, column] = x.ravel()
+    return arenas
+
+
+def strides(shape: tuple[int, ...], apart: int) -> tuple[int, ...]:
+    """In bytes, of an array whose words are `apart` words apart."""
+    return tuple(8 * apart * math.prod(shape[k + 1 :]) for k in range(len(shape)))

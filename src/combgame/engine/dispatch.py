@@ -1,0 +1,162 @@
+"""One source, two engines: the round interpreted, or compiled by numba."""
+
+import functools
+import importlib.util
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._messages import Option, Sentence
+from ..errors import EngineError, said_by, unknown
+from .jit import FUNCTIONS, PARTS
+from .kernels import leaves_of
+from .numba_versions import switched_off
+from .round import play
+from .user_code import SIGNATURE
+
+ENGINES = ("auto", "compiled", "python")
+_CHOSEN: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+
+def choose_engine(
+    engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play
+) -> Callable[..., Any]:
+    """`function` for these parts: compiled where every one of them is a NamedTuple of numbers,
+    arrays and such.
+
+    A Python oracle can be called from compiled code, but that is compiled anew in every process:
+    only if asked for.
+    """
+    if engine not in ENGINES:
+        raise unknown("engine", engine, ENGINES)
+    if engine == "python":
+        return function
+    # all that the choice depends on
+    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(parts, []))
+    if key not in _CHOSEN:
+        _CHOSEN[key] = _choose(engine, parts, function)
+    return _CHOSEN[key]
+
+
+def _choose(
+    engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    check_verbs(parts)
+    leaves = [leaf for part in parts for leaf in leaves_of(part)]
+    foreign = next(
+        (
+            x
+            for x in leaves
+            if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)
+        ),
+        None,
+    )
+    callback = any(isinstance(x, SIGNATURE) for x in leaves)
+    idle = _idle()
+    if foreign is None and not idle and (engine == "compiled" or not callback):
+        kept = compiled_entry(function, not callback and all(ours(part) for part in parts))
+        from .numba import teach
+
+        teach()  # what has been marked since
+        return kept
+    if engine == "compiled":
+        ways = {"auto": Option("engine", "auto"), "python": Option("engine", "python")}
+        remedy = "use {auto} or {python}"
+        if foreign is None:
+            text = "engine = 'compiled' cannot be used: {why}"
+            raise EngineError("no-numba", text, remedy=remedy, why=idle, **ways)
+        text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
+        raise EngineError("foreign-part", text, remedy=remedy, part=type(kind).__name__, **ways)
+    return function
+
+
+def _idle() -> str:
+    """Why numba compiles nothing here; "" if it does."""
+    if importlib.util.find_spec("numba") is None:
+        return "numba is not installed"
+    return switched_off()
+
+
+@functools.cache
+def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
+    from .numba import compiled
+
+    return compiled(function, ours)  # teaches what is marked so far
+
+
+@functools.cache
+def _verbs(marked: int) -> dict[str, list[str]]:
+    """Every verb of a protocol and its parameters."""
+    return {
+        name: list(inspect.signature(method).parameters)
+        for part in PARTS[:marked]
+        if getattr(part, "_is_protocol", False)
+        for name, method in vars(part).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+
+
+def check_verbs(parts: tuple[Any, ...]) -> None:
+    """Refuse parts in which compiled code would not find a verb."""
+    for part in parts:
+        if (said := _misfit(part)) is not None:
+            raise said_by(EngineError, said)
+
+
+def _misfit(part: Any) -> Sentence | None:
+    """Why compiled code would not find a verb of a part: a field that hides it, or other
+    parameters.
+    """
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        return None
+    own = _class_misfit(type(part), len(PARTS))
+    return own or next((said for field in part if (said := _misfit(field)) is not None), None)
+
+
+@functools.cache
+def _class_misfit(kind: Any, marked: int) -> Sentence | None:
+    verbs = _verbs(marked)
+    for field in kind._fields:
+        if field in verbs:
+            return Sentence(
+                "field-hides-verb",
+                "the field {part}.{field} has the name of a verb, so that compiled code cannot "
+                "tell them apart",
+                remedy="rename it",
+                part=kind.__name__,
+                field=field,
+            )
+    for name, words in verbs.items():
+        method = getattr(kind, name, None)
+        if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
+            return Sentence(
+                "verb-parameters",
+                "the method {part}.{verb} must have the parameters ({parameters})",
+                part=kind.__name__,
+                verb=name,
+                parameters=", ".join(words),
+            )
+    return None
+
+
+def _classes(values: tuple[Any, ...], kinds: list[type]) -> list[type]:
+    """The class of everything in some parts; that of a NamedTuple says how many follow."""
+    for x in values:
+        kind = type(x)
+        kinds.append(kind)
+        if isinstance(x, tuple) and hasattr(kind, "_fields"):
+            _classes(x, kinds)
+    return kinds
+
+
+def ours(part: Any) -> bool:
+    """Whether every class in a part is this package's: then the compiled round can be kept on
+    disk.
+    """
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part).__module__.partition(".")[0] == "combgame" and all(
+            ours(field) for field in part
+        )
+    return True

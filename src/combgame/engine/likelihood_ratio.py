@@ -1,0 +1,141 @@
+"""The generalised likelihood ratio: the distance to one rival, and the plainest stopping rule that
+is made of it.
+
+The last step of every nearest alternative: the means at which a given rival is as good, and how
+far away they are.
+
+The plainest stopping rule: the generalised likelihood ratio against a function of t.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import jitable
+from .protocols import Game, Rewards, Threshold
+from .state import Floats, Ints, Seen, View
+
+REFERENCES = 12  # of `Weigher.quote`
+
+
+@jitable
+def alike(one: Floats, other: Floats) -> bool:
+    """Whether two sets are the same."""
+    same = True
+    for a in range(one.size):
+        if one[a] != other[a]:
+            same = False
+            break
+    return same
+
+
+@jitable
+def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
+    """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those
+    that only best has.
+    """
+    n = 0
+    for a in range(best.size):
+        if best[a] != rival[a]:
+            arms[n] = a
+            sign[n] = 1.0 if rival[a] > best[a] else -1.0
+            n += 1
+    return n
+
+
+@jitable
+def against(
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    arms: Ints,
+    sign: Floats,
+    rival: Floats,
+    alternative: Floats,
+) -> float:
+    """The distance to `rival`, exactly; the nearest means go to `alternative`."""
+    for a in range(best.size):
+        alternative[a] = rewards.project(mean[a], a)
+    n = differ(best, rival, arms, sign)
+    return rewards.distance(mean, weight, arms, sign, n, alternative)
+
+
+@jitable
+def exchange(
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    i: int,
+    j: int,
+    arms: Ints,
+    sign: Floats,
+    rival: Floats,
+    alternative: Floats,
+) -> float:
+    """Write the rival `best - i + j`; the distance to it."""
+    for a in range(best.size):
+        rival[a] = best[a]
+    rival[i], rival[j] = 0.0, 1.0
+    return against(rewards, mean, weight, best, arms, sign, rival, alternative)
+
+
+@jitable
+def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> None:
+    """Write the rival that differs from `best` in these arms: the opposite of `differ`."""
+    for a in range(best.size):
+        rival[a] = best[a]
+    for i in range(n):
+        rival[arms[i]] = 1.0 if sign[i] > 0.0 else 0.0
+
+
+class RatioPart(NamedTuple):
+    """The distance of the nearest alternative, at the counts."""
+
+    threshold: Threshold
+    arms: Ints  # scratch
+    sign: Floats
+    spare: Floats
+
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        return game.answers.nearest(
+            game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative
+        )
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.spare)
+
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        return game.answers.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return against(
+            game.rewards, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare
+        )
+
+
+class BarPart(NamedTuple):
+    """A threshold that is always the same."""
+
+    bar: float
+
+    def level(self, t: int, which: int) -> float:
+        return self.bar
+
+
+NEVER = BarPart(math.inf)
+
+
+def ratio(threshold: Threshold, d: int) -> RatioPart:
+    """The likelihood ratio of d arms against a threshold."""
+    return RatioPart(threshold, np.zeros(d, np.int64), np.zeros(d), np.zeros(d))

@@ -1,0 +1,185 @@
+"""Descriptions <-> plain data that JSON can carry: a table with the kind of a description and the
+arguments that make it again.
+
+Data -> 16 hex digits that identify them.
+"""
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .._values import Description, arguments, is_value, short, telling
+from ..errors import CombGameError, InputError
+from ..rules.bonuses import StylisedBonus, TheoryBonus
+from ..structures import Geometry
+from .parsing import Place
+
+CLASS = ("kind", "module", "qualname")  # what a table says of a class
+
+
+def to_data(value: Any) -> Any:
+    """Plain data from which `from_data` makes an equal description: its kind, and its arguments
+    that are not as usual.
+
+    A class that is not of this package is written with the module it comes from, and with all
+    arguments, whose defaults may change.
+
+    >>> from combgame import Arms, Bernoulli, CombGame, Problem, Subsets
+    >>> to_data(Problem(Subsets(3, 2), Arms(3), Bernoulli()))["answers"]
+    {'kind': 'Arms', 'd': 3}
+    >>> to_data(CombGame(tracking="D"))
+    {'kind': 'CombGame', 'learner': {'kind': 'LLOO'}, 'tracking': 'D'}
+    """
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufU":
+        return to_data(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            text = "NaN cannot be part of a description, because it does not even equal itself"
+            raise InputError("nan-described", text, remedy="give a number, or leave it out")
+        return {"kind": "float", "value": str(value)}  # JSON has no infinity
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: to_data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return [to_data(one) for one in value]
+    return _table(value)
+
+
+def _table(described: Any) -> dict[str, Any]:
+    kind = type(described)
+    ours = kind.__module__.split(".")[0] == "combgame"
+    said = {one.name: one.value for one in telling(described)} if ours else arguments(described)
+    if set(CLASS) & set(said):
+        text = "{what} has an argument of the name kind, module or qualname, which name its class"
+        raise InputError("reserved-name", text, remedy="rename it", what=short(described))
+    function = next(
+        (name for name, one in said.items() if callable(one) and not is_value(one)), None
+    )
+    if function is not None:
+        text = (
+            "{what} cannot be written as data, because its {argument} is a function, which no file "
+            "can hold"
+        )
+        remedy = "list its sets with Listed, or use it from Python only"
+        about = {"what": short(described), "argument": function}
+        raise InputError("function-described", text, remedy=remedy, **about)
+    where = {} if ours else {"module": kind.__module__, "qualname": kind.__qualname__}
+    return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in said.items()}}
+
+
+def from_data(data: Any, where: str = "data") -> Any:
+    """What `to_data` described; `where` begins every error. Lists are tuples.
+
+    A class that is not of this package must have been imported: data do not make Python import
+    anything.
+
+    >>> actions, rewards = {"kind": "Arms", "d": 3}, {"kind": "Gaussian", "sigma": 0.1}
+    >>> from_data({"kind": "Problem", "actions": actions, "rewards": rewards})
+    Problem(Arms(3), rewards=Gaussian(sigma=0.1))
+    """
+    try:
+        return _made(data, Place(where))
+    except RecursionError:
+        raise Place(where).must_be(data, "tables and lists that are not in themselves") from None
+
+
+def _made(data: Any, at: Place) -> Any:
+    if isinstance(data, list | tuple):
+        return tuple(_made(one, at) for one in data)
+    if not isinstance(data, Mapping):
+        return data
+    if "kind" not in data:
+        return {key: _made(one, at.at(key)) for key, one in data.items()}
+    if isinstance(data["kind"], str) and data["kind"] == "float":
+        try:
+            return float(data["value"])
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise at.must_be(data, "a number", "write it as JSON does, or as inf or -inf") from None
+    kind = _foreign(data, at) if "module" in data else _ours(data["kind"], at)
+    given = {key: _made(one, at.at(key)) for key, one in data.items() if key not in CLASS}
+    try:
+        return kind(**given)
+    except CombGameError as error:
+        raise at.within(error) from None
+    except Exception as error:  # somebody else's class may raise anything
+        text = "{kind} cannot be made with these arguments ({why})"
+        remedy = "they were changed, or written by another version of {kind}"
+        about = {"kind": data["kind"], "why": str(error)}
+        raise at.within(InputError("bad-arguments", text, remedy=remedy, **about)) from error
+
+
+def _ours(name: Any, at: Place) -> type:
+    known = {
+        kind.__name__: kind for kind in (*below(Description), Geometry, StylisedBonus, TheoryBonus)
+    }
+    if not isinstance(name, str) or name not in known:
+        raise at.at("kind").unknown(name, sorted(known))
+    return known[name]
+
+
+def below(base: type) -> Iterator[type]:
+    """The classes of this package that derive from one, but for those that only others derive
+    from.
+    """
+    kind: type
+    for kind in base.__subclasses__():
+        if kind.__module__.split(".")[0] == "combgame":
+            yield from below(kind)
+            if not kind.__name__.endswith(("Base", "Bracketed")):
+                yield kind
+
+
+def _foreign(data: Mapping[str, Any], at: Place) -> Any:
+    """A class of somebody else's, if it is there, and if it is one that describes: data must not
+    call what they like.
+    """
+    module, name = data["module"], str(data.get("qualname", data["kind"]))
+    try:
+        kind: Any = reduce(getattr, name.split("."), sys.modules[module])
+    except (KeyError, TypeError, AttributeError):
+        text = "it is of the class {name} of {module}, which is not here"
+        remedy = "import {module} first, in a shell with combgame --import {module}"
+        absent = InputError("class-absent", text, remedy=remedy, name=name, module=str(module))
+        raise at.within(absent) from None
+    plain = isinstance(kind, type) and (
+        "__dataclass_fields__" in vars(kind)
+        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
+    if not plain and not (isinstance(kind, type) and issubclass(kind, Description)):
+        text, remedy = "{name} of {module} describes nothing", "it must be a frozen dataclass"
+        about = {"name": name, "module": str(module)}
+        raise at.within(InputError("not-a-description", text, remedy=remedy, **about))
+    return kind
+
+
+def alike(data: Any) -> Any:
+    """Data in which equal numbers are written alike: 1.0 as 1. Descriptions that are equal have the
+    same.
+    """
+    if isinstance(data, Mapping):
+        return {key: alike(one) for key, one in data.items()}
+    if isinstance(data, list | tuple):
+        return [alike(one) for one in data]
+    return int(data) if isinstance(data, float) and data.is_integer() else data
+
+
+def identity(data: Any) -> str:
+    """16 hex digits that are the same for the same data, on every machine, whatever the order of
+    the keys.
+
+    >>> identity({"rule": "lloo", "delta": 0.1}) == identity({"delta": 0.1, "rule": "lloo"})
+    True
+    """
+    return hashlib.sha256(canonical(to_data(data)).encode()).hexdigest()[:16]
+
+
+def canonical(data: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Data as JSON that is the same for the same data; default: for what JSON does not know."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=default)

@@ -1,0 +1,11 @@
+"""Durable experiments: ask what to measure, tell what came out, until the answer is certain."""
+
+from ..storage.events import Event
+from .decision import Decision
+from .outliers import Doubt
+from .round import Round
+from .snapshot import Replay
+from .status import Rival, Status
+from .study import Study
+
+__all__ = ["Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"]

@@ -1,0 +1,182 @@
+"""Blocks of a study whose plays have levels of their own (docs/plates.md).
+
+A block is a number of rounds whose arms, and whose replicates, were fixed before the first value of
+any of them: the start of a study, what is asked for together, or what the rule has fixed ahead. It
+counts when each of its rounds has been told or given up, and when all blocks before it count.
+Values that are missing drop out of its least squares, and so do readings beyond the replicates that
+were asked for.
+"""
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from .._messages import Option, Sentence
+from ..engine.block_effects import Blocks
+from ..engine.state import Floats
+from ..errors import StudyError
+from ..problem import Problem
+from .round import Record
+from .values import split
+
+
+def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
+    """A round of a block was asked, with so many replicates: all of its rounds have as many."""
+    if not block:
+        return
+    number, size = block
+    known = next((one for one in waiting if one[0] == number), None)
+    if known is None:
+        waiting.append([number, size, 1, replicates])
+    else:
+        known[2] += 1
+
+
+def unfinished(waiting: list[list[int]]) -> list[int] | None:
+    """The block of which rounds are still to be asked, if there is one: its number, its rounds, how
+    many of them were asked, and their replicates.
+    """
+    return next((one for one in waiting if one[2] < one[1]), None)
+
+
+def replicates_of(waiting: list[list[int]], number: int, usual: int, asked: int | None) -> int:
+    """The replicates of a new round. In a block they were fixed with its first round.
+
+    usual: those of the study; asked: those that somebody asks for now, or None.
+    """
+    current = unfinished(waiting)
+    if current is None:
+        return usual if asked is None else asked
+    _, size, had, fixed = current
+    if asked not in (None, fixed):
+        raise StudyError(
+            "replicates-fixed",
+            "{rounds:count round} of the present block {rounds:is|are} still to be asked, and all "
+            "rounds of a block have the same number of replicates, here {fixed}, because it was "
+            "fixed before the first value",
+            remedy="leave out {option}; another number is possible from round {then} on",
+            rounds=size - had,
+            fixed=fixed,
+            option=Option("replicates", asked),
+            then=number + size - had,
+        )
+    return fixed
+
+
+def count_blocks(
+    blocks: Blocks,
+    waiting: list[list[int]],
+    held: dict[int, Record],
+    open_rounds: Mapping[int, Record],
+    pivot: float | None = None,
+) -> None:
+    """Add the blocks that are complete, in the order in which they were fixed, to those that
+    count.
+    """
+    while waiting:
+        number, size, asked, _ = waiting[0]
+        if asked < size or any(one.block[:1] == [number] for one in open_rounds.values()):
+            return
+        rounds = [one for one in held.values() if one.block[0] == number]
+        blocks.left[0] = len(rounds)
+        for record in sorted(rounds, key=lambda one: one.number):
+            enter(blocks, record, pivot)
+            del held[record.number]
+        del waiting[0]
+
+
+def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
+    """One play, with as many values of an arm as were asked for: how often a reading is repeated
+    may depend on what it was. pivot: `Ledger.pivot`.
+    """
+    for arm, told in sorted(record.told.items()):
+        if arm not in record.again:
+            parts, _ = split(told.entry, record.replicates)
+            n = sum(number for _, number in parts)
+            if n:
+                first = parts[0][0]
+                off = sum((mean - first) * number for mean, number in parts) / n
+                x = first + off
+                blocks.put(arm, x if pivot is None else pivot - x, float(n))
+                weight = float(blocks.precision[arm])
+                squares = sum((mean - x) ** 2 * number for mean, number in parts)
+                blocks.add_squares(len(parts) - 1.0, weight * squares)
+    blocks.pass_play()
+
+
+def recount(
+    blocks: Blocks,
+    waiting: list[list[int]],
+    held: dict[int, Record],
+    records: Mapping[int, Record],
+    pivot: float | None = None,
+) -> None:
+    """All of it anew, from all rounds."""
+    blocks.clear()
+    waiting.clear()
+    held.clear()
+    rounds = [one for one in records.values() if one.block]
+    for record in rounds:
+        commit(waiting, record.block, record.replicates)
+        if record.over:
+            held[record.number] = record
+    still = {one.number: one for one in rounds if not one.over}
+    count_blocks(blocks, waiting, held, still, pivot)
+
+
+NAMED = 5  # arms that a sentence lists
+
+
+def apart(
+    problem: Problem,
+    blocks: Blocks,
+    waiting: list[list[int]],
+    held: Mapping[int, Record],
+    leader: Collection[int],
+) -> Sentence | None:
+    """Which arms cannot be compared with the leader yet: all of them while no block is complete,
+    later those that no complete block joins with it. None if there are none.
+    """
+    if not blocks.done[0]:
+        number, size = waiting[0][:2] if waiting else (0, 0)
+        over = sum(one.block[0] == number for one in held.values())
+        return Sentence(
+            "nothing-compared",
+            "No two arms have been compared yet: rounds count in blocks"
+            + (
+                ", and {over:,} of the {size:,} rounds of the first one {over:has|have} been told "
+                "or given up"
+                if size
+                else ""
+            ),
+            over=over,
+            size=size,
+        )
+    others = set(range(problem.d)) - set(leader)
+    away = sorted(a for a in others if any(not blocks.sure[i, a] > 0.0 for i in leader))
+    if not away:
+        return None
+    return Sentence(
+        "arms-apart",
+        "{arms:list}"
+        + (" and {more:,} more" if len(away) > NAMED else "")
+        + " {n:has|have} not been compared with {leader} yet: no complete block of rounds joins "
+        "them",
+        arms=[problem.label([a]) for a in away[:NAMED]],
+        more=max(len(away) - NAMED, 0),
+        n=len(away),
+        leader=problem.label(sorted(leader)),
+    )
+
+
+def awaited(blocks: Blocks, records: Mapping[int, Record]) -> Floats:
+    """What plays that do not count yet will say of pairs that they have: for sampling rules."""
+    d = blocks.precision.size
+    made = np.zeros((d, d))
+    for record in records.values():
+        for a in record.arms:
+            for b in record.arms:
+                if a != b:
+                    first, second = record.replicates * blocks.precision[[a, b]]
+                    made[a, b] += first / (first + second) * second
+    return made

@@ -1,0 +1,255 @@
+"""What travels between a service and its clients: results, sentences and errors as plain data, and
+back as what they were.
+
+Every sentence travels twice: as it is read (code, arguments, text, remedy), for whoever speaks
+another language, and as its `parts`, from which the same sentence is made again and spelt as each
+surface does. Nothing is ever parsed out of a text.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ... import errors
+from ..._messages import Call, Option, Phrase, Sentence, Shown
+from ...errors import CombGameError, InputError, said_by
+from ...storage.events import Event
+from ..decision import Decision
+from ..diagnostics import Noise
+from ..estimates import Estimate, Margin
+from ..outliers import Doubt
+from ..round import Round
+from ..snapshot import Replay
+from ..status import Rival, Status
+
+ERRORS: dict[str, type[CombGameError]] = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, CombGameError)
+}
+NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def finite(data: Any) -> Any:
+    """The same data as JSON can carry them: a number that is not finite as a table, as `to_data`
+    writes it.
+
+    >>> finite({"a": (1.0, math.inf)})
+    {'a': [1.0, {'kind': 'float', 'value': 'inf'}]}
+    """
+    if isinstance(data, Mapping):
+        return {str(name): finite(one) for name, one in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(one) for one in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return {"kind": "float", "value": str(float(data))}
+    return data
+
+
+def infinite(data: Any) -> Any:
+    """What `finite` was given, but for tuples, which are lists."""
+    if isinstance(data, dict):
+        if data.get("kind") == "float" and data.get("value") in NOT_FINITE:
+            return NOT_FINITE[data["value"]]
+        return {name: infinite(one) for name, one in data.items()}
+    return [infinite(one) for one in data] if isinstance(data, list) else data
+
+
+# ---- sentences
+
+
+def sentence_data(sentence: Sentence) -> dict[str, Any]:
+    arguments = {name: _packed(one) for name, one in sentence.arguments.items()}
+    parts = {"text": sentence.text, "remedy": sentence.advice, "arguments": arguments}
+    return {**finite(sentence.to_data()), "parts": parts}
+
+
+def sentence_from(data: Mapping[str, Any]) -> Sentence:
+    """
+    >>> late = Sentence("late", "{n:count round}: {do}", n=2, do=Call("stop", "reason"))
+    >>> again = sentence_from(sentence_data(late))
+    >>> again == late, str(again)
+    (True, '2 rounds: stop(reason).')
+    """
+    parts = data["parts"]
+    arguments = {name: _unpacked(one) for name, one in parts["arguments"].items()}
+    return Sentence(data["code"], parts["text"], remedy=parts["remedy"], **arguments)
+
+
+def _packed(value: Any) -> Any:
+    """An argument of a sentence: what is no plain value as a table that names its kind."""
+    if value is ...:
+        return {"kind": "choice"}
+    if isinstance(value, Shown):
+        return {"kind": "shown", "text": str(value)}
+    if isinstance(value, Sentence):
+        return {"kind": "sentence", **sentence_data(value)}
+    if isinstance(value, Call):
+        given, named = [_packed(one) for one in value.given], _packed(value.named)
+        return {"kind": "call", "verb": value.verb, "given": given, "named": named}
+    if isinstance(value, Option):
+        return {"kind": "option", "name": value.name, "value": _packed(value.value)}
+    if isinstance(value, Phrase):
+        return {"kind": "phrase", "key": value.key, "arguments": _packed(value.arguments)}
+    if isinstance(value, tuple):
+        return {"kind": "tuple", "items": [_packed(one) for one in value]}
+    if isinstance(value, list):
+        return [_packed(one) for one in value]
+    if isinstance(value, dict):
+        return {"kind": "table", "items": [[_packed(a), _packed(b)] for a, b in value.items()]}
+    return finite(value)
+
+
+def _unpacked(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_unpacked(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    kind = data["kind"]
+    if kind == "float":
+        return NOT_FINITE[data["value"]]
+    if kind == "choice":
+        return ...
+    if kind == "shown":
+        return Shown(data["text"])
+    if kind == "sentence":
+        return sentence_from(data)
+    if kind == "call":
+        return Call(data["verb"], *_unpacked(data["given"]), **_unpacked(data["named"]))
+    if kind == "option":
+        return Option(data["name"], _unpacked(data["value"]))
+    if kind == "phrase":
+        return Phrase(data["key"], **_unpacked(data["arguments"]))
+    if kind == "tuple":
+        return tuple(_unpacked(data["items"]))
+    return {_unpacked(a): _unpacked(b) for a, b in data["items"]}
+
+
+def error_data(error: CombGameError) -> dict[str, Any]:
+    """kind: the class of the error."""
+    kind = type(error).__name__ if type(error).__name__ in ERRORS else "CombGameError"
+    return {"kind": kind, **sentence_data(error.sentence)}
+
+
+def error_from(data: Mapping[str, Any]) -> CombGameError:
+    return said_by(ERRORS.get(data.get("kind", ""), CombGameError), sentence_from(data))
+
+
+# ---- results
+
+
+# of a status, where it has them
+SENTENCES = ("levels", "enough", "proof", "needs", "validity", "compared")
+
+
+def status_data(status: Status) -> dict[str, Any]:
+    """As `Status.to_dict`, and every sentence with its parts."""
+    said = {name: getattr(status, name) for name in SENTENCES}
+    return {
+        **finite(status.to_dict()),
+        "next": sentence_data(status.next),
+        "notes": [sentence_data(one) for one in status.notes],
+        **{name: None if one is None else sentence_data(one) for name, one in said.items()},
+    }
+
+
+def status_from(data: Mapping[str, Any]) -> Status:
+    said = {name: data[name] for name in SENTENCES}
+    known = infinite({**data, "next": None, "notes": [], **dict.fromkeys(SENTENCES)})
+    return Status(
+        **{
+            **{name: _tupled(known[name]) for name in Status.__dataclass_fields__},
+            "rivals": tuple(
+                Rival(**{**one, "answer": tuple(one["answer"])}) for one in known["rivals"]
+            ),
+            "next": sentence_from(data["next"]),
+            "notes": tuple(sentence_from(one) for one in data["notes"]),
+            **{name: None if one is None else sentence_from(one) for name, one in said.items()},
+            **_shared(known),
+        }
+    )
+
+
+def decision_data(decision: Decision | None) -> dict[str, Any] | None:
+    if decision is None:
+        return None
+    return {
+        **finite(decision.to_dict()),
+        "sentence": sentence_data(decision.sentence),
+        "assumptions": [sentence_data(one) for one in decision.assumptions],
+    }
+
+
+def decision_from(data: Mapping[str, Any] | None) -> Decision | None:
+    if data is None:
+        return None
+    known = infinite({**data, "sentence": None, "assumptions": None})
+    return Decision(
+        **{
+            **{name: _tupled(known[name]) for name in Decision.__dataclass_fields__},
+            "sentence": sentence_from(data["sentence"]),
+            "assumptions": tuple(sentence_from(one) for one in data["assumptions"]),
+            **_shared(known),
+        }
+    )
+
+
+def _shared(known: Mapping[str, Any]) -> dict[str, Any]:
+    """What a status and a decision both have."""
+    lead, noise = known["lead"], known["noise"]
+    return {
+        "doubts": tuple(
+            Doubt(**{name: _tupled(one[name]) for name in Doubt._fields}) for one in known["doubts"]
+        ),
+        "lead": None
+        if lead is None
+        else Margin.of({name: lead[name] for name in Margin.__dataclass_fields__}),
+        "estimates": tuple(Estimate(**one) for one in known["estimates"]),
+        "noise": None if noise is None else Noise(**{name: noise[name] for name in Noise._fields}),
+    }
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def round_data(one: Round) -> dict[str, Any]:
+    return dict(vars(one))
+
+
+def round_from(data: Mapping[str, Any]) -> Round:
+    return Round(**{name: _tupled(one) for name, one in data.items()})
+
+
+def event_data(event: Event) -> dict[str, Any]:
+    return finite(event._asdict())  # type: ignore[no-any-return]
+
+
+def event_from(data: Mapping[str, Any]) -> Event:
+    return Event(**infinite(data))
+
+
+def replay_data(replay: Replay) -> dict[str, Any]:
+    return {**finite(replay.to_dict()), "sentence": sentence_data(replay.sentence)}
+
+
+def replay_from(data: Mapping[str, Any]) -> Replay:
+    found = tuple(
+        {name: _tupled(value) for name, value in one.items()} for one in data["differences"]
+    )
+    sentence = sentence_from(data["sentence"])
+    return Replay(data["events"], data["rounds"], found, sentence, data["head"])
+
+
+# ---- values
+
+
+def told_from(value: Any) -> Any:
+    """A value that came in, as `Study.tell` takes it: {"mean": ..., "n": ...} is (mean, n)."""
+    if isinstance(value, dict):
+        if set(value) != {"mean", "n"}:
+            text = "value = {value!r} must be a number, a list of numbers, null, or a mean with n"
+            remedy = 'a mean of n values is {{"mean": 0.5, "n": 4}}'
+            raise InputError("bad-value", text, remedy=remedy, value=value)
+        return (value["mean"], value["n"])
+    return value

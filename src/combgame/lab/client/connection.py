@@ -1,0 +1,166 @@
+"""Requests to a service: sent again while it does not answer, and done once nevertheless."""
+
+import http.client
+import json
+import os
+import random
+import secrets
+import ssl
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from ..._version import __version__
+from ...errors import NAME, CombGameError, InputError, StoreError, must_be, real
+from ._wire import error_from
+
+AGAIN = (429, 502, 503, 504)  # then it may answer later
+USUAL = 'a URL of a service, such as "http://127.0.0.1:8000"'
+LARGEST = 2**30  # bytes of an answer
+
+
+class Connection:
+    """A service at a URL. timeout: seconds to wait for an answer; patience: seconds during which a
+    request that is not answered is made again. Its threads have a name in common, and connections
+    of their own; a process that is forked with it has both for itself.
+    """
+
+    def __init__(self, url: Any, token: str | None, timeout: float, patience: float) -> None:
+        try:
+            parts = urlsplit(url if isinstance(url, str) else "")
+            port = parts.port
+        except ValueError:
+            parts, port = urlsplit(""), None
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise InputError("bad-service", "url must be " + USUAL)  # it may hold a secret
+        if "@" in parts.netloc:
+            text, remedy = (
+                "url has a user or a password",
+                "give a token instead, and not in the URL",
+            )
+            raise InputError("secret-in-url", text, remedy=remedy)
+        if token is not None and not (isinstance(token, str) and token.isascii() and token.strip()):
+            text, remedy = "token must be a text", "`combgame token make` makes one"
+            raise InputError("bad-token-text", text, remedy=remedy)
+        for name, seconds in (("timeout", timeout), ("patience", patience)):
+            if not real(seconds) or not 0.0 <= seconds < 1e6:
+                raise must_be(name, seconds, "a number of seconds")
+        self.scheme, self.host, self.port = parts.scheme, str(parts.hostname), port
+        self.base = parts.path.rstrip("/")
+        self.url = f"{parts.scheme}://{parts.netloc}{self.base}"
+        self.timeout, self.patience = max(timeout, 0.001), patience
+        self._token, self._mine = token, threading.local()
+        self._tags = {os.getpid(): secrets.token_hex(5)}
+        self._person: str | None = None  # whose token it is, once that was asked
+
+    @property
+    def name(self) -> str:
+        """By which it asks and tells if nobody says otherwise: workers that share a token are not
+        given the same round.
+        """
+        if self._person is None:
+            self._person = str(self.get("me")["name"])
+        tag = self._tags.setdefault(os.getpid(), secrets.token_hex(5))
+        return f"{self._person[: NAME - len(tag) - 1]} {tag}"
+
+    def _own(self) -> Any:
+        """What this thread has; a process that was forked leaves to its parent what that had."""
+        mine, process = self._mine, os.getpid()
+        if getattr(mine, "process", None) != process:
+            mine.process, mine.http = process, None
+        return mine
+
+    def get(self, *path: str, **query: Any) -> Any:
+        given = {key: value for key, value in query.items() if value is not None}
+        tail = f"?{urlencode(given)}" if given else ""
+        return self._answered("GET", self._path(path) + tail, None, {})
+
+    def post(self, *path: str, body: Mapping[str, Any]) -> Any:
+        """Under a key of its own, so that it can be made again."""
+        data = json.dumps(body, allow_nan=False).encode()
+        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
+        return self._answered("POST", self._path(path), data, headers)
+
+    def close(self) -> None:
+        """Of this thread."""
+        mine = self._own()
+        known, mine.http = mine.http, None
+        if known is not None:
+            known.close()
+
+    def _path(self, pieces: tuple[str, ...]) -> str:
+        return "/".join([self.base, "api", "v1", *(quote(one, safe="") for one in pieces)])
+
+    def _answered(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Any:
+        headers = {"Accept": "application/json", "User-Agent": f"combgame/{__version__}", **more}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token.strip()}"
+        end, wait = time.monotonic() + self.patience, 0.1
+        while True:
+            error: CombGameError
+            try:
+                status, said = self._once(method, path, body, headers)
+            except (OSError, http.client.HTTPException) as lost:
+                self.close()
+                if isinstance(lost, ssl.SSLCertVerificationError):
+                    raise self._distrusted(lost) from lost
+                error = self._unreachable(lost)
+            else:
+                if status < 300:
+                    return self._read(said)
+                error = self._refusal(status, said)
+                if status not in AGAIN or error.code == "too-many-tries":
+                    raise error
+            if time.monotonic() + wait > end:
+                raise error
+            time.sleep(wait * random.uniform(0.5, 1.0))  # others wait too
+            wait = min(2.0 * wait, 5.0)
+
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
+        mine = self._own()
+        known: http.client.HTTPConnection | None = mine.http
+        if known is None:
+            if self.scheme == "https":
+                known = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout)
+            else:
+                known = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+            mine.http = known
+        known.request(method, path, body, headers)
+        answer = known.getresponse()
+        said = answer.read(LARGEST)
+        return answer.status, said
+
+    def _read(self, said: bytes) -> Any:
+        try:
+            return json.loads(said)
+        except ValueError:
+            raise self._no_service() from None
+
+    def _refusal(self, status: int, said: bytes) -> CombGameError:
+        """What a service says; a proxy in between says something else."""
+        with suppress(ValueError, LookupError, TypeError, AttributeError):
+            return error_from(json.loads(said)["error"])
+        if status in AGAIN:
+            return self._unreachable(f"it answers with {status}")
+        return self._no_service()
+
+    def _unreachable(self, why: object) -> StoreError:
+        text = "{url}: the service cannot be reached ({why})"
+        remedy = "try again: nothing is done twice"
+        known = " ".join(str(why).split()) or type(why).__name__
+        return StoreError("service-unreachable", text, remedy=remedy, url=self.url, why=known)
+
+    def _distrusted(self, why: Exception) -> StoreError:
+        text = "{url}: its certificate is not one that this machine trusts ({why})"
+        remedy = "name its file in the environment variable SSL_CERT_FILE, if it is the lab's own"
+        return StoreError("distrusted", text, remedy=remedy, url=self.url, why=str(why))
+
+    def _no_service(self) -> StoreError:
+        text, remedy = "{url} does not answer as a service of combgame does", "check the URL"
+        return StoreError("no-service", text, remedy=remedy, url=self.url)

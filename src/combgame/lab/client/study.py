@@ -1,0 +1,309 @@
+"""A study of a service: asks and tells there, and is read like one that is here."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, overload
+
+from ..._messages import Call
+from ...errors import InputError, StudyError, either, unknown
+from ...problem import Problem
+from ...rules import Stopping
+from ...storage.events import Event
+from ..decision import Decision
+from ..exports import LEVELS, history, rows
+from ..inputs import (
+    asked_of,
+    client_of,
+    limits_of,
+    observed_of,
+    reason_of,
+    round_or_arm,
+    rounds_of,
+    todo_of,
+)
+from ..round import Round, Todo
+from ..settings import Setting, setting_from
+from ..snapshot import Replay
+from ..status import Status
+from ..values import Entry, read_values
+from ..view import Moment, Queries
+from ._wire import decision_from, event_from, infinite, round_from, status_from
+from .connection import Connection
+
+PAGE = 1000  # events at a time
+
+
+class RemoteMoment(Moment):
+    """What a service said of a study at one moment."""
+
+    def __init__(
+        self,
+        name: str,
+        setting: Setting,
+        said: Mapping[str, Any],
+        events: list[Event] | None,
+        arms: Callable[[], list[dict[str, Any]]],
+    ) -> None:
+        self.name, self.problem = name, setting.problem
+        self._setting, self._said, self._events, self._arms = setting, said, events, arms
+
+    @property
+    def state(self) -> str:
+        return str(self._said["state"])
+
+    @property
+    def stopping(self) -> Stopping:
+        return self._setting.stopping_at(self.status.delta)
+
+    @property
+    def pending(self) -> list[Round]:
+        return [round_from(one) for one in self._said["pending"]]
+
+    @cached_property
+    def status(self) -> Status:
+        return status_from(self._said["status"])
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        return decision_from(self._said["decision"])
+
+    def rows(self, level: str = "round") -> list[dict[str, Any]]:
+        if not isinstance(level, str) or level not in LEVELS:
+            raise unknown("level", level, LEVELS)
+        return self._arms() if level == "arm" else rows(self.problem, self.events, level)
+
+    def history(self, most: int | None = None) -> list[dict[str, Any]]:
+        return history(self._setting, "auto", self.events, most)
+
+
+class RemoteStudy(Queries):
+    """A study that a service has. What it asks for is done once, even if an answer is lost and it
+    asks again. `Client.open` and `Client.create` give one.
+    """
+
+    def __init__(self, service: Connection, name: str, client: str | None) -> None:
+        self.name, self.client = name, client_of(client)
+        self._service = service
+        first = service.get("studies", name, "events", most=1)["events"]
+        self._setting = setting_from(event_from(first[0]).data, name)
+
+    def close(self) -> None:
+        """Let go of the connection of this thread."""
+        self._service.close()
+
+    def __enter__(self) -> "RemoteStudy":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- asking and telling
+
+    @overload
+    def ask(
+        self,
+        n: None = None,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
+    ) -> Round: ...
+
+    @overload
+    def ask(
+        self,
+        n: int,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
+    ) -> list[Round]: ...
+
+    def ask(
+        self,
+        n: int | None = None,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
+    ) -> Round | list[Round]:
+        """What to measure next, as `Study.ask`."""
+        most = asked_of(n, lease, replicates)
+        n = None if n is None else most
+        said = self._do("ask", client, n=n, lease=lease, replicates=replicates)
+        rounds = [round_from(one) for one in said["rounds"]]
+        return rounds[0] if n is None else rounds
+
+    def tell(
+        self, round: Round | int | str, values: Any, final: bool = True, client: str | None = None
+    ) -> None:
+        """What came out of a round, as `Study.tell`."""
+        self.tell_many({todo_of(round): values}, final, client)
+
+    def tell_many(
+        self, told: Any, final: bool = True, client: str | None = None, again: bool = False
+    ) -> dict[int, dict[int, Entry]]:
+        """What came out of several rounds, as `Study.tell_many`."""
+        rounds = [
+            {
+                **_said(todo),
+                "values": self._named(read_values(self.problem, values, None, todo.id)),
+            }
+            for todo, values in rounds_of(told, self.problem, self.name, again).items()
+        ]
+        said = self._do("tell", client, rounds=rounds, final=either("final", final))
+        return {
+            int(number): {int(arm): entry for arm, entry in new.items()}
+            for number, new in said["stored"].items()
+        }
+
+    def step(
+        self,
+        round: Round | int | str,
+        values: Any,
+        client: str | None = None,
+        lease: float | None = None,
+    ) -> Round | None:
+        """Tell a round and ask for the next one, as `Study.step`, but one after the other: if the
+        second fails, `ask` gives what is next.
+        """
+        self.tell(round, values, client=client)
+        return next(iter(self.ask(1, client=client, lease=lease)), None)
+
+    def fail(
+        self, round: Round | int | str, reason: str, retry: bool = True, client: str | None = None
+    ) -> None:
+        """A round did not work, as `Study.fail`."""
+        todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
+        self._do("fail", client, **_said(todo), reason=reason, retry=retry)
+
+    def retract(
+        self,
+        round: Round | int | str | None = None,
+        reason: str = "",
+        *,
+        arm: int | str | None = None,
+        client: str | None = None,
+    ) -> None:
+        """Take back what was told, as `Study.retract`."""
+        reason = reason_of(reason)
+        round_or_arm(round, arm)
+        if round is None:
+            (which,) = self._named({self.problem.arm(arm): None})  # type: ignore[arg-type]
+            self._do("retract", client, arm=which, reason=reason)
+        else:
+            self._do("retract", client, **_said(todo_of(round)), reason=reason)
+
+    def observe(
+        self,
+        values: Any,
+        reason: str | None = None,
+        client: str | None = None,
+        again: bool = False,
+        planned: bool = False,
+    ) -> int:
+        """Data that were measured outside the study, as `Study.observe`."""
+        reason = None if reason is None else reason_of(reason)
+        given = self._named(observed_of(values, self.problem, self.name, again))
+        about = {"again": either("again", again), "planned": either("planned", planned)}
+        said = self._do("observe", client, values=given, reason=reason, **about)
+        return int(said["number"])
+
+    def carry(self, old: Any, reason: str | None = None, client: str | None = None) -> int:
+        """Not over the wire."""
+        text = "a service does not carry data over from one study to another"
+        remedy = "do it where its storage is: `combgame study create --from`"
+        raise StudyError("no-carrying", text, remedy=remedy)
+
+    def extend(
+        self,
+        max_rounds: float | None = None,
+        deadline: Any = None,
+        *,
+        reason: str,
+        client: str | None = None,
+    ) -> None:
+        """More rounds, or more time, as `Study.extend`."""
+        reason, given = reason_of(reason), limits_of(max_rounds, deadline)
+        said = {key: "none" if value is None else value for key, value in given.items()}
+        self._do("extend", client, reason=reason, **said)
+
+    def stop(self, reason: str, client: str | None = None) -> None:
+        """End the study by hand, as `Study.stop`."""
+        self._do("stop", client, reason=reason_of(reason))
+
+    def _do(self, verb: str, client: str | None, **body: Any) -> Any:
+        who = client_of(client) or self.client or self._service.name
+        return self._service.post("studies", self.name, verb, body={**body, "client": who})
+
+    def _named(self, entries: Mapping[int, Entry]) -> dict[str, Entry]:
+        """By the names of the arms, as they travel."""
+        names = self.problem.names
+        return {names[arm] if names else str(arm): entry for arm, entry in entries.items()}
+
+    # ---- looking
+
+    @property
+    def problem(self) -> Problem:
+        return self._setting.problem
+
+    @contextmanager
+    def moment(self, history: bool = False) -> Iterator[Moment]:
+        """The study as it is now, for several looks that fit together.
+
+        history: with all events, which `rows`, `history` and `export` need.
+        """
+        said = self._service.get("studies", self.name, arms=str(history).lower())
+        events = self._events(0, said["seq"]) if history else None
+
+        def arms() -> list[dict[str, Any]]:
+            some = said["arms"]
+            if some is None:
+                some = self._service.get("studies", self.name, "rows", level="arm")["rows"]
+            known: list[dict[str, Any]] = infinite(some)
+            return known
+
+        yield RemoteMoment(self.name, self._setting, said, events, arms)
+
+    @property
+    def state(self) -> str:
+        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        return str(self._service.get("studies", self.name, "state")["state"])
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
+        return int(self._service.get("studies", self.name)["seq"])
+
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """All that has happened; or what came after an event, at most so many."""
+        return self._events(after, None if most is None else after + most)
+
+    def _events(self, after: int, last: int | None) -> list[Event]:
+        made: list[Event] = []
+        at: int | None = after
+        while at is not None and (last is None or at < last):
+            most = PAGE if last is None else min(PAGE, last - at)
+            said = self._service.get("studies", self.name, "events", after=at, most=most)
+            made += [event_from(one) for one in said["events"]]
+            at = said["next"]
+        return made
+
+    def history(self) -> list[dict[str, Any]]:
+        """The evidence and the threshold after everything that was told."""
+        said: list[dict[str, Any]] = infinite(
+            self._service.get("studies", self.name, "history")["history"]
+        )
+        return said
+
+    def replay(self, head: str | None = None) -> Replay:
+        """Decide everything again, from the events alone: here, and not where they are kept."""
+        return self._replay(head, self.events(), "auto")
+
+    def copy(self, destination: Any) -> None:
+        """A service copies no files."""
+        text, remedy = "copy: a study of a service has no file", "{export} writes all of it"
+        raise InputError("no-copying", text, remedy=remedy, export=Call("export", "path"))
+
+
+def _said(todo: Todo) -> dict[str, Any]:
+    """A round as it travels."""
+    return {"round": todo.id, **({"mark": todo.mark} if todo.mark else {})}

@@ -1,0 +1,433 @@
+"""Why a study stopped, in one sentence, and under which assumptions."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .._display.text import weighed
+from .._messages import PYTHON, Call, Option, Sentence, Surface
+from ..problem import Problem
+from ..stopping.base import Validity
+from . import corrections as carrying
+from .corrections import conditions, level
+from .diagnostics import Noise
+from .estimates import Estimate, Margin
+from .outliers import Doubt
+from .policy import Advisor
+from .versions import by_another, named, not_vouched
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The end of a study. `why`: "certified", "budget", "deadline" or "by hand"; only the first has
+    the confidence that was asked for.
+    """
+
+    answer: tuple[int, ...]
+    names: tuple[str, ...]
+    why: str
+    sentence: Sentence
+    confidence: float | None  # 1 - delta where it is certified, None elsewhere
+    # elsewhere: the smallest delta at which the evidence would have been enough. It is valid
+    # however often one looked, and is no confidence: who chooses delta after looking has none
+    p_value: float | None
+    evidence: float
+    threshold: float
+    rival: tuple[int, ...]
+    rounds: int  # of which something was told, even if it was retracted
+    values: int
+    assumptions: tuple[Sentence, ...]
+    proved: bool  # whether the threshold is; otherwise both are those of a heuristic
+    doubts: tuple[
+        Doubt, ...
+    ] = ()  # values that are hard to believe: look at them before you rely on it
+    retractions: int = 0
+    corrections: int = 0  # how often retracted values were told anew
+    delta: float = 0.0  # at which it was judged: less than was asked for if values were retracted
+    head: str = (
+        ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
+    )
+    lead: Margin | None = None  # over the nearest rival; None where there is none
+    estimates: tuple[Estimate, ...] = ()  # one per arm
+    noise: Noise | None = None  # how the values vary, against the sigma that was stated
+
+    @property
+    def certified(self) -> bool:
+        return self.why == "certified"
+
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
+        return {
+            **asdict(self),
+            "sentence": self.sentence.to_data(surface),
+            "assumptions": [one.to_data(surface) for one in self.assumptions],
+            "certified": self.certified,
+            "doubts": [one.to_dict(surface) for one in self.doubts],
+            "lead": None if self.lead is None else self.lead.to_dict(surface),
+            "estimates": [one._asdict() for one in self.estimates],
+            "noise": None if self.noise is None else self.noise.to_dict(surface),
+        }
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """All of it, as a surface says it."""
+        listed: list[Sentence | Doubt] = [*self.assumptions, *self.doubts]
+        if self.head:
+            listed.append(
+                Sentence(
+                    "head",
+                    "The last event is {head}: note it; {replay} says whether the record still "
+                    "has it",
+                    head=self.head,
+                    replay=Call("replay", head=...),
+                )
+            )
+        return "\n".join(
+            [self.sentence.said(surface), *(f"- {one.said(surface)}" for one in listed)]
+        )
+
+    def __str__(self) -> str:
+        return self.said()
+
+
+def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
+    """The decision that the facts of a study's end make."""
+    setting, answer = advisor.setting, facts["answer"]
+    return Decision(
+        tuple(answer),
+        tuple(setting.problem.label([a]) for a in answer),
+        facts["why"],
+        closing(advisor, facts),
+        1.0 - setting.delta if facts["why"] == "certified" else None,
+        facts["p_value"],
+        facts["evidence"],
+        facts["threshold"],
+        tuple(facts["rival"]),
+        facts["rounds"],
+        facts["values"],
+        tuple(assumptions(advisor, facts)),
+        setting.stopping.validity.proved and not_vouched(facts) is None,
+        doubts_then(advisor, facts),
+        facts["retractions"],
+        facts["corrections"],
+        facts["delta"],
+        head,
+        Margin.of(facts["margin"]),
+        tuple(Estimate(*one) for one in facts["estimates"]),
+        sigma_then(advisor, facts),
+    )
+
+
+def licence(validity: Validity) -> Sentence:
+    """What a certificate rests on, in the words of its threshold."""
+    text = "The threshold is {label}: {reason}"
+    return Sentence("threshold", text, label=validity.label, reason=validity.reason)
+
+
+def whose(validity: Validity) -> str:
+    """A threshold that is not proved, in a word."""
+    return "user's" if validity.stated else "heuristic"
+
+
+SPENT = "after {rounds:count round} and {values:count value}"
+NUMBERS = "evidence against {rival}: {weighed}"
+
+
+def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+    """Why it ended, in one sentence."""
+    setting, why = advisor.setting, facts["why"]
+    problem, validity = setting.problem, setting.stopping.validity
+    proved = validity.proved
+    known: dict[str, Any] = {
+        "answer": problem.label(facts["answer"]) if facts["answer"] else "nobody",
+        "rival": (problem.label(facts["rival"]) if facts["answer"] else "") or "none",
+        **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
+        "weighed": weighed(facts["evidence"], facts["threshold"]),
+        "percent": 100.0 * (1.0 - setting.delta),
+        "asked": 100.0 * (1.0 - setting.delta),
+        "whose": whose(validity),
+        "name": setting.stopping.name,
+        "delta": setting.delta,
+        "epsilon": setting.epsilon,
+    }
+    lead = Margin.of(facts["margin"])
+    misfit, numbers = sigma_then(advisor, facts), " (" + NUMBERS
+    wrong = misfit is not None and misfit.contradicted
+    if misfit is not None and wrong:
+        known["misfit"] = misfit.clause
+    if facts["retractions"]:
+        numbers += "; {level}"
+        known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
+    numbers += ")"
+    if (levels := advisor.unstated()) is not None:
+        numbers += ", but {levels}"
+        known["levels"] = levels
+    if why == "certified":
+        text = "{answer} is the best answer"
+        if setting.epsilon:
+            text += ", to within {epsilon:g},"
+        if proved and wrong and not_vouched(facts) is None:
+            text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
+        elif not_vouched(facts) is not None:
+            text += " as combgame {version} certified at delta = {delta:g}, "
+            known["version"] = named(facts["version"])
+        elif proved:
+            text += " with confidence {percent:g}%, "
+        else:
+            text += " by the {whose} threshold {name} at delta = {delta:g}, "
+        text += SPENT + numbers
+        if lead is not None:
+            text += "; {lead}"
+            known["lead"] = lead.sentence
+        remedy = ""
+        if wrong:
+            remedy = "do not rely on it: a study with {unknown} takes sigma from the data"
+            plates = problem.rewards.levels()
+            known["unknown"] = "Gaussian(level='per play')" if plates else "Gaussian()"
+            if not plates:
+                remedy += ", and may have these values"
+        return Sentence("certified", text, remedy=remedy, **known)
+    text, remedy = "Not certified: ", ""
+    if why == "budget":
+        text += "{max_rounds} was reached "
+    elif why == "deadline":
+        text += "the deadline passed "
+    else:
+        text += "it was stopped by hand ({reason}) "
+    if why != "by hand":
+        remedy = "{more} lets it go on"
+        known["more"] = Call("extend", **{"max_rounds" if why == "budget" else "deadline": ...})
+        if facts["pending"]:
+            remedy += "; results that still come are counted, and may yet certify it"
+    text += SPENT + "; {answer} {size:leads|lead}"
+    if lead is not None:
+        text += ": {lead:by ; }"
+        known["lead"] = lead.leading()
+        if chance := lead.likely():
+            text += ". {chance:capital}"
+            known["chance"] = chance
+    text += ". {proof:capital}" + numbers
+    return Sentence(
+        "not-certified",
+        text,
+        remedy=remedy,
+        proof=so_far(advisor, facts),
+        size=max(len(facts["answer"]), 1),
+        max_rounds=Option("max_rounds"),
+        reason=advisor.ledger.stopped,
+        **known,
+    )
+
+
+def sigma_then(advisor: Advisor, facts: dict[str, Any]) -> Noise | None:
+    """What the values said of sigma when the study stopped."""
+    if "noise" not in facts:
+        return advisor.noise()
+    return None if facts["noise"] is None else Noise(**facts["noise"])
+
+
+def doubts_then(advisor: Advisor, facts: dict[str, Any]) -> tuple[Doubt, ...]:
+    """The values that were hard to believe when the study stopped."""
+    if "doubts" not in facts:
+        return advisor.doubts()
+    return tuple(Doubt(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
+
+
+def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+    """The p-value where a study ended without a certificate."""
+    setting, p_value, misfit = advisor.setting, facts["p_value"], sigma_then(advisor, facts)
+    validity = setting.stopping.validity
+    known: dict[str, Any] = {
+        "p_value": p_value,
+        "delta": setting.delta,
+        "whose": whose(validity),
+        "name": setting.stopping.name,
+        "epsilon": setting.epsilon,
+    }
+    if not facts["answer"]:
+        text = "nothing is proved"
+    else:
+        text = "the hypothesis that another answer is better"
+        if setting.epsilon:
+            text += " by more than {epsilon:g}"
+        text += " has the p-value {p_value:.3g}"
+        if not validity.proved:
+            text += " by the {whose} threshold {name}, which is not proved"
+        if misfit is not None and misfit.contradicted:
+            text += ", but only if sigma were as stated, and {misfit}"
+            known["misfit"] = misfit.clause
+        text += "; a certificate needs {delta:g}"
+    return Sentence("proved-so-far", text, **known)
+
+
+def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:
+    """A mistake in a single value would not show, and may be all that the answer is made of."""
+    parts = [
+        Sentence(
+            "single-value",
+            "of {arm}, {value:g} in the data from outside, number {round}"
+            if outside
+            else "of {arm}, {value:g} in round {round}",
+            arm=problem.label([arm]),
+            value=value,
+            round=number,
+        )
+        for arm, value, number, outside in single[:most]
+    ]
+    if len(single) > most:
+        parts.append(Sentence("more-arms", "of {n:count more arm}", n=len(single) - most))
+    return Sentence(
+        "single-values",
+        "The answer rests on a single value {parts:and}",
+        remedy="measure {n:it|them} again before you rely on it ({twice} asks for two values of "
+        "every arm)",
+        parts=parts,
+        n=len(single),
+        twice=Option("min_pulls", 2),
+    )
+
+
+LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is"
+
+
+def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
+    """What the answer rests on, in plain sentences: first the threshold's own, then what happened
+    in this study.
+    """
+    setting, before = advisor.setting, advisor.ledger.carried.get("happened", {})
+    happened = dict(advisor.ledger.happened)
+    for what, n in before.items():
+        happened[what] = happened.get(what, 0) + n
+    single = {arm for arm, _, _, _ in facts["single"]}
+    lone = [
+        a
+        for a in (advisor.needed & (advisor.ledger.seen.counts == 1.0)).nonzero()[0]
+        if a not in single
+    ]
+    validity = setting.stopping.validity
+    made = [not_vouched(facts) or licence(validity), *by_another(facts)]
+    misfit = sigma_then(advisor, facts)
+    told = {"too small", "too large"}
+    if facts["why"] == "certified":
+        told.add("not enough data")
+    if misfit is not None and misfit.verdict in told:
+        made.append(misfit.sentence)
+    if setting.problem.rewards.levels():
+        made.append(compared(advisor))
+    if n := facts["pending"]:
+        text = "{n:count value} {n:was|were} still out when it stopped: "
+        made.append(Sentence("values-out", text + LATENESS, n=n))
+    if n := happened.get("overtaking"):
+        text = "{n:count round} {n:was|were} told before others that had been asked earlier: "
+        made.append(Sentence("overtaken", text + LATENESS, n=n))
+    if n := happened.get("overdue"):
+        text = "{n:count round} {n:was|were} asked again because a lease had ended: "
+        made.append(Sentence("lease-ended", text + LATENESS, n=n))
+    if n := happened.get("failed"):
+        text = (
+            "{n:count round} failed: the guarantee holds if failing had nothing to do with any "
+            "values, those of other rounds included"
+        )
+        made.append(Sentence("rounds-failed", text, n=n))
+    if n := happened.get("started-over"):
+        text = (
+            "{n:count value} {n:does|do} not count: {n:its round|their rounds} had been told in "
+            "part and {n:was|were} asked again, and all values of a round are of one play"
+        )
+        made.append(Sentence("started-over", text, n=n))
+    if n := happened.get("missing"):
+        text = (
+            "{n:count value} {n:is|are} missing: the guarantee holds if that had nothing to do "
+            "with what {n:it was|they were}, nor with other values"
+        )
+        made.append(Sentence("values-missing", text, n=n))
+    retracted = facts["retractions"] + before.get("retracted", 0)
+    if retracted:
+        anew = facts["corrections"] + before.get("anew", 0)
+        made.append(conditions(retracted, anew, facts["delta"], validity.proved))
+    if carried := advisor.ledger.carried:
+        made.append(carrying.assumption(carried, facts["delta"]))
+    if n := facts["unplanned"] + before.get("unplanned", 0):
+        text = (
+            "{n:count value} {n:was|were} measured outside the study: the guarantee holds if "
+            "{n:it comes|they come} from the same arms, and nothing that was measured is left out"
+        )
+        made.append(Sentence("values-outside", text, n=n))
+    if n := facts["planned"] + before.get("planned", 0):
+        text = (
+            "{n:count value} {n:was|were} measured outside the study as planned: the guarantee "
+            "holds if {n:it comes|they come} from the same arms, and which arms were measured, "
+            "and how often, was decided before anybody saw a value"
+        )
+        made.append(Sentence("values-planned", text, n=n))
+    if n := happened.get("beyond"):
+        text = (
+            "{n:count reading} beyond the replicates that were asked for {n:does|do} not count: "
+            "whether a well is read again may depend on what it read. The guarantee holds if "
+            "readings were told in the order in which they were taken"
+        )
+        made.append(Sentence("readings-beyond", text, n=n))
+    if n := happened.get("averaged"):
+        text = (
+            "{n:,} {n:entry was|entries were} told as means of several values: each counts as "
+            "that many independent ones"
+        )
+        made.append(Sentence("means-told", text, n=n))
+    if n := happened.get("extended"):
+        text = (
+            "The budget was extended {n:count time}: nothing rests on that, because the threshold "
+            "allows for a look after every round, however many there are"
+        )
+        made.append(Sentence("extended", text, n=n))
+    if facts["why"] == "certified":
+        if single:
+            made.append(rests_on(setting.problem, facts["single"]))
+        if lone:
+            made.append(lonely([setting.problem.label([a]) for a in lone], bool(single)))
+    if advisor.late:
+        made.append(came_later(advisor, facts))
+    return made
+
+
+def came_later(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+    """What came after the decision, and what the evidence would be with it."""
+    text = "{n:count result} came after the decision: stored, but not part of it. With {n:it|them} "
+    now, known = advisor.facts("running"), dict[str, Any](n=advisor.late)
+    if now["answer"] == facts["answer"]:
+        text += "the evidence is {weighed}"
+        known["weighed"] = weighed(now["evidence"], now["threshold"])
+    else:
+        text += "{answer} would lead"
+        known["answer"] = advisor.setting.problem.label(now["answer"]) or "nobody"
+    if facts["why"] == "certified":
+        text += "; the certificate stays as it was given"
+    return Sentence("results-late", text, **known)
+
+
+def compared(advisor: Advisor) -> Sentence:
+    """Where plays have levels: what counts."""
+    text = (
+        "Arms were compared within rounds only, so it does not matter how high or low the values "
+        "of a round are as a whole, provided that they are of one play"
+    )
+    if waiting := len(advisor.ledger.held):
+        text += (
+            "; {n:count round} {n:was|were} told but {n:does|do} not count, because others of "
+            "{n:its|their} block are missing"
+        )
+    return Sentence("levels-cancel", text, n=waiting)
+
+
+def lonely(arms: list[str], more: bool) -> Sentence:
+    """Arms with one value, on which the answer does not rest; more: others were named before."""
+    if len(arms) == 1:
+        text = "Arm {arms:list} has a single value, so a mistake in it would not show"
+    else:
+        text = "{n:,} more" if more else "{n:,}"
+        text += " arms have a single value each, so a mistake in it would not show"
+    return Sentence(
+        "lone-values",
+        text,
+        remedy="{twice} asks for two",
+        arms=arms,
+        n=len(arms),
+        twice=Option("min_pulls", 2),
+    )

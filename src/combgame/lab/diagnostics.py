@@ -1,0 +1,434 @@
+"""Whether the data look as was assumed: how much values vary, and whether plays have levels.
+
+How much the values of a study vary, against the sigma that was stated for them.
+
+Two e-processes at the stated sigma, averaged: one grows if the values vary less, the other if they
+vary more (docs/thresholds.md, "Stated sigma against what is seen"). If the stated sigma is right,
+their average ever exceeds 1/ALARM with probability at most ALARM, however often one looks. The
+stopping rule has no part in it.
+
+A level of rounds that nobody stated: plates that lift all their wells, seen in the start.
+
+The arms of the rounds of the start are chosen before any value is, so that arms which are repeated
+in different rounds tell rounds apart. Given the arms, the squares between rounds over sigma^2 are a
+chi^2 with f degrees of freedom if rounds have no levels, and kappa times one if levels inflate them
+by kappa: kappa^{-f/2} exp((1 - 1/kappa) SS/2) has mean 1, and is averaged over kappa = 2, 4, ...,
+2^14. Where sigma is not known, R, the squares that arms and rounds leave over, with g degrees,
+stands for it: kappa^{-f/2} ((R + SS)/(R + SS/kappa))^{(f + g)/2}, the ratio of the densities of
+SS/R. By Markov's inequality it exceeds 1/LEVEL with probability at most LEVEL; it is looked at,
+once, when the start has been told.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import bmat, csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from .._messages import PYTHON, Call, Sentence, Surface
+from ..engine.block_effects import Blocks
+from ..engine.numerics import two_sum
+from ..engine.round import OFTEN
+from ..engine.state import Floats, Seen
+from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import claimed
+from ..rewards.gaussian import Gaussian
+from .round import Record, values_in
+
+LEVEL = 1e-4
+INFLATED = 2.0 ** np.arange(1, 15)
+
+
+@dataclass
+class Opening:
+    """The rounds of a start: those that no value has had a part in choosing."""
+
+    rounds: set[int] = field(default_factory=set)
+    lasts: bool = True  # more of them may come
+    # the values of those that have ended: rows of arms, means, and of how many values
+    kept: dict[int, Floats] = field(default_factory=dict)
+    found: "Squares | None" = None  # of them, when it was over
+
+    def keep(self, record: Record) -> None:
+        """One round has ended."""
+        if record.number in self.rounds:
+            self.kept[record.number] = values_in(record)
+
+    def settle(self, problem: Problem) -> "Squares | None":
+        """The squares of its rounds, once it is over, after which its rounds are forgotten."""
+        if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
+            self.found = Squares(0.0, 0, 0.0, 0)
+            if may_lack_levels(problem):
+                rounds = [self.kept[number] for number in sorted(self.rounds)]
+                sigma = problem.noise() if problem.rewards.known else np.ones(problem.d)
+                self.found = squares_of(rounds, sigma**-2.0)
+            self.rounds, self.kept = set(), {}
+        return self.found
+
+    def plain(self) -> list[Any]:
+        """All but its values, as JSON can carry it."""
+        sizes = [(number, one.shape[1]) for number, one in self.kept.items()]
+        return [sorted(self.rounds), self.lasts, sizes, self.found]
+
+    def values(self) -> Floats:
+        """Those of all its rounds, one after the other."""
+        return np.concatenate([np.zeros((3, 0)), *self.kept.values()], axis=1)
+
+    @classmethod
+    def of(cls, plain: list[Any], values: Floats) -> "Opening":
+        """What `plain` and `values` said."""
+        rounds, lasts, sizes, found = plain
+        parts = np.split(values, np.cumsum([n for _, n in sizes])[:-1], axis=1)
+        kept = {number: part for (number, _), part in zip(sizes, parts, strict=False)}
+        return cls(set(rounds), lasts, kept, found and Squares(*found))
+
+
+def may_lack_levels(problem: Problem) -> bool:
+    """Whether levels that nobody stated could be seen: nothing is known of how arms compare if
+    each has an unknown sigma of its own.
+    """
+    rewards = problem.rewards
+    if not isinstance(rewards, Gaussian) or rewards.levels():
+        return False
+    return rewards.known or rewards.shared is True
+
+
+class Squares(NamedTuple):
+    """Of the rounds of a start, over sigma^2: between rounds given the arms, and what both leave
+    over, each with its degrees of freedom.
+    """
+
+    between: float
+    degrees: int
+    rest: float
+    freedom: int
+
+
+def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:
+    """By least squares on arms, and on arms and rounds; of each round, what `values_in` says."""
+    which = np.repeat(np.arange(len(rounds)), [one.shape[1] for one in rounds])
+    if not which.size:
+        return Squares(0.0, 0, 0.0, 0)
+    arm, value, n = np.concatenate(rounds, axis=1)
+    rows, arms = (np.unique(one, return_inverse=True)[1] for one in (which, arm))
+    weight, value = n * precision[arm.astype(int)], value - value[0]
+    weights = csr_matrix((weight, (rows, arms)))
+    within, every = (np.bincount(one, weight) for one in (rows, arms))
+    totals, sums = (np.bincount(one, weight * value) for one in (rows, arms))
+    # rounds that share arms, or arms that share rounds, are connected: each such part lacks one
+    parts = connected_components(bmat([[None, weights], [weights.T, None]]), directed=False)[0]
+    degrees = within.size - int(parts)
+    if within.size <= every.size:
+        apart = _explained(weights, within, every, totals, sums)
+    else:  # the same, from the arms given the rounds, which are fewer
+        apart = _explained(weights.T.tocsr(), every, within, sums, totals)
+        apart += float(np.sum(totals**2 / within) - np.sum(sums**2 / every))
+    apart = max(apart, 0.0) if degrees else 0.0
+    about = value - (sums / every)[arms]  # what the arms leave over
+    rest, freedom = float(weight @ about**2) - apart, value.size - every.size - degrees
+    return Squares(apart, degrees, max(rest, 0.0), freedom)
+
+
+def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> float:
+    """Squares that the rows of a matrix of weights explain, given its columns: b' A^+ b by
+    conjugate gradients, which come from below.
+    """
+    off = totals - weights @ (sums / other)  # of each row, from what its columns let expect
+    found, rest = 0.0, off.copy()
+    step, size = rest.copy(), float(rest @ rest)
+    tiny = 1e-24 * float(totals @ totals + off @ off)
+    for _ in range(2 * off.size + 10):
+        if size <= tiny:
+            break
+        along = own * step - weights @ ((weights.T @ step) / other)
+        curve = float(step @ along)
+        if curve <= 0.0:
+            break
+        found += size * size / curve
+        rest -= size / curve * along
+        size, before = float(rest @ rest), size
+        step = rest + size / before * step
+    return found
+
+
+def surprise(one: Squares, known: bool = True) -> float:
+    """ln of the average over kappa. known: whether sigma is.
+
+    >>> round(surprise(Squares(100.0, 10, 0.0, 0)), 2), round(surprise(Squares(10.0, 10, 0, 0)), 2)
+    (31.35, -3.5)
+    >>> round(surprise(Squares(100.0, 10, 20.0, 20), known=False), 2)
+    7.35
+    """
+    f, squares, every = one.degrees, one.between, one.degrees + one.freedom
+    if f == 0 or (not known and not one.rest > 1e-24 * squares):
+        return 0.0
+    each = -0.5 * f * np.log(INFLATED)
+    if known:
+        each += 0.5 * (1.0 - 1.0 / INFLATED) * squares
+    else:
+        each += 0.5 * every * np.log((one.rest + squares) / (one.rest + squares / INFLATED))
+    return float(np.logaddexp.reduce(each) - math.log(INFLATED.size))
+
+
+def unstated(problem: Problem, seen: Squares) -> Sentence | None:
+    """What to say of the rounds of the start: None, unless they contradict that rounds have no
+    levels of their own.
+    """
+    rewards = problem.rewards
+    if surprise(seen, rewards.known) <= -math.log(LEVEL):
+        return None
+    unit = 1.0 if rewards.known else seen.rest / seen.freedom
+    sure = rewards.known
+    return Sentence(
+        "level-unstated",
+        "the rounds of the start differ as a whole by {times:.2g} times what "
+        + ("the stated sigma allows" if sure else "the values within them let expect")
+        + ", so they seem to have levels of their own, as plates have, and a wrong answer may look "
+        "best",
+        remedy="state it with {stated}, which compares arms within rounds only"
+        + ("; or state a larger sigma, if all values scatter more" if sure else ""),
+        times=math.sqrt(seen.between / seen.degrees / unit),
+        stated="Gaussian(sigma, level='per play')" if sure else "Gaussian(level='per play')",
+    )
+
+
+ALARM = 1e-4
+FEW = 8  # degrees of freedom, below which nothing is said
+# sigma^2 as a multiple of the stated one, and the stated one as a multiple of sigma^2, less 1
+MORE = np.concatenate((1.25 ** np.arange(1.0, 16.0), 10.0 ** np.arange(2.0, 7.0)))
+LESS = np.concatenate(([0.1, 0.25, 0.5, 1.0, 2.0, 4.0], 10.0 ** np.arange(1.0, 7.0)))
+
+
+def nothing_late(d: int) -> Floats:
+    """float64[4, d]: of the values after the start, per arm, how many there are, their mean, the
+    squares of their deviations from it, and in how many entries they came.
+    """
+    return np.zeros((4, d))
+
+
+def follow(late: Floats, arm: int, mean: float, n: int) -> None:
+    """The mean of n more values of an arm."""
+    before, off = late[0, arm], mean - late[1, arm]
+    late[0, arm] += n
+    late[1, arm] += off * n / (before + n)
+    late[2, arm] += off * off * n * (before / (before + n))
+    late[3, arm] += 1.0
+
+
+def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """What `game.round.scatter` says while what is played is fixed, about the mean of the values
+    of the start alone, as others may have come beside them. begun: float64[3, d], of these values
+    per arm how many there are, their sums, and what rounding left out.
+    """
+    before, group = begun[0, arm], seen.group[arm]
+    if before > 0.0:
+        off = mean - (begun[1, arm] + begun[2, arm]) / before
+        seen.noise[0, group] += 1.0
+        seen.noise[1, group] += off * off * n * (before / (before + n))
+    _add(begun, arm, mean, n)
+
+
+def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """What `game.round.scatter` says of a later value that was told before all of the start, about
+    the mean of the values of the start and of those before it. begun: see `scatter_start`; it is
+    among them from now on.
+    """
+    before, group = begun[0, arm], seen.group[arm]
+    if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
+        off = mean - (begun[1, arm] + begun[2, arm]) / before
+        seen.noise[0, group] += 1.0
+        seen.noise[1, group] += off * off * n
+    _add(begun, arm, mean, n)
+
+
+def _add(begun: Floats, arm: int, mean: float, n: float) -> None:
+    begun[0, arm] += n
+    begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
+    begun[2, arm] += lost
+
+
+class Noise(NamedTuple):
+    """The stated sigma beside the spread of the values. verdict: "fits", "too small", "too large",
+    or "not enough data"; "not stated" where sigma is taken from the data.
+    """
+
+    verdict: str
+    stated: float | None  # None: nobody stated it, or it is not the same for all arms
+    observed: float | None  # None: too little to say, or stated sigmas differ
+    ratio: float | None  # observed by stated
+    degrees: int  # of freedom, of what was observed
+    # ln of the e-process: the stated sigma is doubted above ln(1/ALARM)
+    evidence: float = 0.0
+    levels: bool = False  # plays have levels of their own, so that sigma is that within plays
+
+    @property
+    def contradicted(self) -> bool:
+        return self.verdict == "too small"
+
+    @property
+    def clause(self) -> Sentence:
+        """What does not fit, as part of a sentence."""
+        text = (
+            "the stated sigma of {stated:g} does not fit the values, which vary by {observed:.3g}"
+        )
+        if self.stated is None:
+            text = "the stated sigmas do not fit the values, which vary {ratio:.3g} times as much"
+        return Sentence("sigma-misfit", text, **self._asdict())
+
+    @property
+    def sentence(self) -> Sentence:
+        about = self._asdict()
+        unknown = "Gaussian(level='per play')" if self.levels else "Gaussian()"
+        if self.verdict == "not stated":
+            text = "Sigma is taken from the data"
+            if self.observed is not None:
+                text += ", which vary by {observed:.3g} ({degrees:count degree} of freedom)"
+            return Sentence("sigma-estimated", text, **about)
+        if self.verdict == "not enough data":
+            text = (
+                "There are too few values to compare how they vary with the stated sigma, which is "
+                "taken on trust"
+            )
+            return Sentence("sigma-unchecked", text, **about)
+        if self.verdict == "fits":
+            text = "The values vary {ratio:.3g} times as much as stated, which fits"
+            if self.stated is not None:
+                text = (
+                    "The values vary by {observed:.3g}, which fits the stated sigma of {stated:g}"
+                )
+            return Sentence("sigma-fits", text, **about)
+        if self.verdict == "too small":
+            remedy = "make a study with {unknown}, which takes sigma from the data"
+            if not self.levels:
+                remedy += ", and give it these values with {observe}"
+            return Sentence(
+                "sigma-too-small",
+                "No confidence can rest on this sigma: {clause}",
+                remedy=remedy + "; if some are mistakes, retract those first",
+                clause=self.clause,
+                unknown=unknown,
+                observe=Call("observe"),
+                **about,
+            )
+        return Sentence(
+            "sigma-too-large",
+            "The stated sigma is larger than it need be: the values vary {ratio:.2g} times as much "
+            "as stated"
+            + (
+                ", so this takes about {times:,.0f} times the plays that would do"
+                if self.ratio and self.ratio < 0.5
+                else ", so this takes {times:.2g} times the plays that would do"
+                if self.ratio
+                else ""
+            ),
+            remedy="the next study may state less, or have {unknown}, which takes sigma from the "
+            "data",
+            times=self.ratio**-2 if self.ratio else math.inf,
+            unknown=unknown,
+            **about,
+        )
+
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data: its fields, and what is said of it."""
+        return {**self._asdict(), **self.sentence.to_data(surface)}
+
+
+def log_misfit(low: tuple[float, float], high: tuple[float, float]) -> tuple[float, float]:
+    """ln of the two e-processes of `sigma is as stated`: that of values that vary less, by degrees
+    and squares of innovations, and that of values that vary more; squares in stated variances.
+    """
+    degrees, squares = low
+    less = np.logaddexp.reduce(0.5 * (degrees * np.log1p(LESS) - LESS * squares)) - math.log(
+        LESS.size
+    )
+    degrees, squares = high
+    grown = 0.5 * ((1.0 - 1.0 / MORE) * squares - degrees * np.log(MORE))
+    return float(less), float(np.logaddexp.reduce(grown) - math.log(MORE.size))
+
+
+def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | None:
+    """What the values of a study say of its sigma; None where there is none. late: see `follow`;
+    early: `Seen.noise` when the start was over.
+    """
+    if problem.rewards.levels():
+        return within_plays(problem, seen.blocks)
+    if License.NORMAL not in claimed(problem.rewards):
+        return None
+    known = problem.rewards.known
+    sigma = problem.rewards.spread(problem.d) if known else np.ones(problem.d)
+    group, unit = np.ones(seen.noise.shape[1]), sigma[0]
+    group[seen.group] = sigma
+    if seen.start[0]:  # nothing is said of a part of the start: it may have been chosen by looking
+        early = np.zeros_like(early)
+        seen = seen._replace(noise=np.zeros_like(seen.noise))
+    after = float((late[2] / sigma**2).sum())
+    exact = float(early[0].sum()), float((early[1] / group**2).sum())
+    degrees = exact[0] + float(np.maximum(late[3] - 1.0, 0.0).sum())
+    ratio = math.sqrt((exact[1] + after) / degrees) if degrees else None
+    same = bool((sigma == unit).all())
+    stated = float(unit) if known and same else None
+    observed = ratio * float(unit) if ratio is not None and same else None
+    if not known:
+        if not problem.rewards.pooled or problem.rewards.groups(problem.d).any():
+            observed = None
+        return Noise("not stated", None, observed, None, round(degrees))
+    low = float(seen.noise[0].sum()), float((seen.noise[1] / group**2).sum())
+    high = exact[0] + float(late[3].sum()), exact[1] + after
+    verdict, evidence = verdict_of(low, high, degrees)
+    return Noise(verdict, stated, observed, ratio, round(degrees), evidence)
+
+
+def verdict_of(
+    low: tuple[float, float], high: tuple[float, float], degrees: float
+) -> tuple[str, float]:
+    """What is said of a stated sigma, and ln of the average of the two e-processes."""
+    less, more = log_misfit(low, high)
+    evidence = float(np.logaddexp(less, more)) - math.log(2.0)
+    verdict = "fits" if degrees >= FEW else "not enough data"
+    if evidence > -math.log(ALARM) and (more > less or degrees >= FEW):
+        verdict = "too small" if more > less else "too large"
+    return verdict, evidence
+
+
+def within_plays(problem: Problem, blocks: Blocks) -> Noise:
+    """The same where plays have levels: from what the least squares of complete blocks leave over,
+    in stated variances.
+    """
+    low, high = [(float(n), float(squares)) for n, squares in blocks.noise]
+    degrees = high[0] if high[0] > 0.5 * low[0] else low[0]
+    ratio = math.sqrt(blocks.variance()) if degrees else None
+    if not problem.rewards.known:
+        return Noise("not stated", None, ratio, None, round(degrees), levels=True)
+    sigma = problem.rewards.spread(problem.d)
+    same = bool((sigma == sigma[0]).all())
+    verdict, evidence = verdict_of(low, high, degrees)
+    stated = float(sigma[0]) if same else None
+    observed = ratio * float(sigma[0]) if ratio is not None and same else None
+    return Noise(verdict, stated, observed, ratio, round(degrees), evidence, True)
+
+
+def typical(problem: Problem, seen: Seen, far: Floats) -> float:
+    """By how much the median arm varies, in what was stated, but at least 1: one value that is far
+    off, in one arm, does not change it. With two arms or less, each without its farthest value
+    (far: see `doubts`).
+    """
+    several = seen.counts > 1.0
+    if not problem.rewards.known or not several.any():
+        return 1.0
+    squares, degrees = seen.squares, seen.counts - 1.0
+    if several.sum() < 3:
+        with np.errstate(all="ignore"):
+            off = np.abs(far[:, 0] - seen.sums / seen.counts).max(axis=0)
+            squares = squares - off * off * seen.counts / degrees  # those of the others
+        degrees = degrees - 1.0
+        several = degrees > 0.0
+        if not several.any():
+            return 1.0
+    degrees, sigma = degrees[several], problem.rewards.spread(problem.d)[several]
+    middle = degrees * (1.0 - 2.0 / (9.0 * degrees)) ** 3  # the median of chi^2, about
+    each = np.sort(np.maximum(squares[several], 0.0) / sigma**2 / middle)
+    return max(math.sqrt(float(each[(each.size - 1) // 2])), 1.0)

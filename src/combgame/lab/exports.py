@@ -1,0 +1,187 @@
+"""The rows of a study: per round, per arm, per event; and how its evidence grew.
+
+The table that goes to the bench and comes back filled in (`combgame.tables` reads it).
+"""
+
+import csv
+import io
+import json
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from .._display.text import defused
+from ..errors import CombGameError, unknown
+from ..problem import Problem
+from ..storage.events import Event, no_collecting, seal
+from ..tables import Sheet, known_column, read_file, read_table
+from ..tables.excel import write_excel
+from .history import Effect, Ledger
+from .policy import Advisor
+from .round import Record, Round
+from .settings import Setting
+from .values import pulls
+
+LEVELS = ("round", "arm", "event")
+
+
+def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, Any]]:
+    """One row per round and arm in it, or per event; the events are all of them."""
+    if level == "round":
+        records = Ledger.of(problem.d, events).records.values()
+        names = {arm: problem.label([arm]) for arm in {a for one in records for a in one.arms}}
+        with no_collecting():
+            return [_row(names[arm], one, arm) for one in records for arm in one.arms]
+    if level == "event":
+        seals = accumulate(events, seal, initial="")
+        next(seals)
+        return [
+            {**one._asdict(), "at": _moment(one.at), "data": json.dumps(one.data), "seal": sealed}
+            for one, sealed in zip(events, seals, strict=True)
+        ]
+    raise unknown("level", level, LEVELS)
+
+
+@lru_cache(maxsize=100)  # what was asked or told together has one moment
+def _moment(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, OSError, ValueError):  # a clock beyond all calendars
+        return f"{at:g} seconds after 1970"
+
+
+def _row(name: str, record: Record, arm: int) -> dict[str, Any]:
+    """An arm of a round, by its name; what was retracted is no longer there."""
+    state, told = record.stands(arm), record.told.get(arm)
+    stands = told is not None and told.at is not None and state != "retracted"
+    values = list(pulls(told.entry)) if told is not None and stands else []
+    n, at = sum(k for _, k in values), _moment(record.asked)
+    return {
+        "round": record.number,
+        "arm": name,
+        "state": state,
+        "n": n,
+        "mean": sum(x * k for x, k in values) / n if n else None,
+        "client": record.asker,
+        "asked": None if record.outside else at,
+        "observed": at if record.outside else None,
+        "told": _moment(told.at) if told is not None and told.at is not None and stands else None,
+    }
+
+
+def arm_rows(advisor: Advisor) -> list[dict[str, Any]]:
+    """One row per arm: how often, how much, between what, at all times with probability 1 - delta;
+    `leads`: whether it is in the leading answer.
+    """
+    return [
+        {
+            "arm": one.name,
+            "n": one.n,
+            "mean": one.mean,
+            "low": one.low,
+            "high": one.high,
+            "pending": int(advisor.ledger.pending[one.arm]),
+            "leads": one.leads,
+        }
+        for one in advisor.estimates()
+    ]
+
+
+def history(
+    setting: Setting, engine: str, events: list[Event], most: int | None = None
+) -> list[dict[str, Any]]:
+    """The evidence after everything that was told; nothing is chosen again for that. most: at so
+    many moments, evenly, with the last one and that of the certificate. `late`: it came after the
+    study had ended, and is not part of its result.
+    """
+    advisor, points, wanted = Advisor(setting, engine, whole=True), [], _some(events, most)
+    for event in events:
+        effect = advisor.apply(event, chosen=True)
+        judged = wanted is None or event.seq in wanted
+        if effect in (Effect.VALUES, Effect.CHANGE) and not event.data.get("more") and judged:
+            facts = advisor.facts("running")
+            kept = {
+                key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")
+            }
+            points.append(
+                {
+                    "seq": event.seq,
+                    "at": event.at,
+                    "leader": setting.problem.label(facts["answer"]),
+                    **kept,
+                }
+            )
+    end = math.inf if advisor.ended is None else advisor.ended["seq"]
+    return [{**one, "late": one["seq"] > end} for one in points]
+
+
+TELLING = ("told", "observed", "retracted")  # after which other values count
+
+
+def _some(events: list[Event], most: int | None) -> set[int] | None:
+    """The numbers of some of the events that told something, among them the last one and those on
+    which a certificate was given; None: all.
+    """
+    telling = [one.seq for one in events if one.kind in TELLING and not one.data.get("more")]
+    if most is None or len(telling) <= most:
+        return None
+    ends = [bisect_left(telling, one.seq) - 1 for one in events if one.kind == "certified"]
+    return {telling[len(telling) * (k + 1) // most - 1] for k in range(most)} | {
+        telling[place] for place in ends if place >= 0
+    }
+
+
+HEAD = ("study", "round", "arm", "value")
+
+
+def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
+    """What is left to measure, with an empty column for the values, and a line for every replicate.
+
+    >>> todo = Round(1, (0, 2), ("a", "c"), (0, 2), mark="kqzmtwfb")
+    >>> print(write_sheet([todo], "plates").strip())
+    study,round,arm,value
+    plates#kqzmtwfb,1,a,
+    plates#kqzmtwfb,1,c,
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n", delimiter=sep)
+    writer.writerow(HEAD)
+    writer.writerows([defused(cell) for cell in line] for line in _lines(rounds, study))
+    return out.getvalue()
+
+
+def write_workbook(rounds: Sequence[Round], study: str) -> bytes:
+    """The same as a workbook of Excel."""
+    return write_excel(HEAD, _lines(rounds, study), study)
+
+
+def _lines(rounds: Sequence[Round], study: str) -> Iterator[list[object]]:
+    for one in rounds:
+        of = f"{study}#{one.mark}" if one.mark else study
+        names = dict(zip(one.arms, one.names, strict=True))
+        for arm in one.left:
+            yield from ([of, one.id, names[arm], ""] for _ in range(one.replicates))
+
+
+def read_sheet(
+    path: Path,
+    problem: Problem,
+    study: str,
+    rounds: bool = True,
+    sep: str | None = None,
+    decimal: str | None = None,
+) -> Sheet:
+    """The values in a file, by round and arm; all of them under 0 where the table has no rounds. It
+    need not say which study it is of. sep, decimal: what stands between cells and in numbers, if it
+    is not to be detected.
+    """
+    try:
+        grid = read_file(path, known_column(problem), sep)
+        return read_table(grid, problem, study, rounds, decimal)
+    except CombGameError as error:
+        raise error.within("{path}", path=str(path)) from None

@@ -1,0 +1,410 @@
+"""What the report of a study holds, as plain data; `lab/report/pages.py` makes pages of it.
+
+What the pictures of a study show.
+
+A problem in words, for people who have never seen its description.
+
+The structure of a problem as a graph that can be drawn, with what is known of its edges.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from ..._display.plotting import short
+from ..._display.text import count
+from ..._messages import PYTHON, Surface, word
+from ..._version import __version__
+from ...errors import CombGameError, StudyError, must_be, unknown
+from ...problem import Problem
+from ...rewards import Bernoulli, Bounded, Gaussian
+from ...storage.events import Event
+from ...structures import Arms, Matchings, Partition, Paths, SpanningTrees, Subsets
+from ...theory.complexity import Complexity, complexity
+from ...theory.stopping_time import limit
+from ..forecast import MANY
+from ..outliers import among
+from . import figures as experiment
+from .graphs import Network
+
+
+def network(problem: Problem, arms: Sequence[dict[str, Any]]) -> Network | None:
+    """Where arms are edges: the graph of the answers, or else of the actions; None elsewhere. arms:
+    one row per arm, as `rows("arm")` has them.
+
+    >>> import combgame as cg
+    >>> paths = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
+    >>> rows = [{"arm": x, "n": 1, "leads": x == "s->t"} for x in paths.names]
+    >>> made = network(cg.Problem(paths, rewards=cg.Bernoulli()), rows)
+    >>> made.nodes, made.ends, made.edges[2]
+    (['s', 'a', 't'], (0, 2), {'tail': 0, 'head': 2, 'arm': 's->t', 'n': 1, 'leads': True})
+    """
+    for one in (problem.answers, problem.actions):
+        if isinstance(one, Paths):
+            graph = one.graph
+            ends = graph.nodes.index(one.source), graph.nodes.index(one.sink)
+            joined = list(zip(graph.tails, graph.heads, strict=True))
+            return Network("paths", list(map(word, graph.nodes)), _edges(joined, arms), ends)
+        if isinstance(one, SpanningTrees):
+            joined = list(zip(one.tails, one.heads, strict=True))
+            return Network("tree", list(map(word, one.nodes)), _edges(joined, arms))
+        if isinstance(one, Matchings):
+            left = len(one.rows)
+            joined = [(row, left + column) for row, column in one.where]
+            nodes = list(map(word, (*one.rows, *one.columns)))
+            return Network("matching", nodes, _edges(joined, arms), left=left)
+    return None
+
+
+def _edges(
+    joined: Sequence[tuple[int, int]], arms: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "tail": tail,
+            "head": head,
+            "arm": one["arm"],
+            "n": one["n"],
+            "leads": bool(one["leads"] and one["n"]),
+        }
+        for (tail, head), one in zip(joined, arms, strict=True)
+    ]
+
+
+POINTS = 150  # of the evidence: each is judged anew
+FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
+ALONE = "95% interval of the arm alone"
+ALWAYS = "{:g}% interval at all times"
+NONE = "no intervals: rounds have levels of their own, so that only differences are known"
+
+
+def plot(moment: Any, kind: str, unit: str | None = None) -> Any:
+    """Of a study at one moment, with its events."""
+    if kind not in experiment.KINDS:
+        raise unknown("kind", kind, experiment.KINDS)
+    return experiment.picture(drawn(moment, kind, unit), kind)
+
+
+def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[str, Any]:
+    """What a picture needs, as plain data; kind: only what that one needs."""
+    problem, status = moment.problem, moment.status.to_dict()
+    arms = arms_of(moment, status)
+    if not any(one["n"] for one in arms):
+        raise StudyError(
+            "no-values",
+            "study {name!r} has no values yet, so there is nothing to plot",
+            remedy="tell something first",
+            name=moment.name,
+        )
+    if kind == "pulls":
+        spread(arms, solved(problem, arms))
+    return {
+        "arms": arms,
+        "points": [] if kind in ("estimates", "pulls") else moment.history(most=POINTS),
+        "ended": status["state"],
+        "unit": unit or unit_of(problem),
+        "interval": described(problem, status),
+        "title": title(status, moment.decision),
+        "warning": warning(status),
+        "least_first": getattr(problem, "goal", "maximise") == "minimise",
+    }
+
+
+def described(problem: Problem, status: dict[str, Any]) -> str:
+    """What the intervals of the arms are."""
+    if problem.rewards.levels():
+        return NONE
+    return (
+        ALWAYS.format(100.0 * (1.0 - status["settings"]["delta"]))
+        if status.get("estimates")
+        else ALONE
+    )
+
+
+def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the arms, with those marked in which the rival that is hardest to rule out
+    differs from the leader. Of a study that has ended they are as they were then; `later` has the
+    number and the mean of the values of an arm with those that came afterwards, where any did.
+    """
+    arms: list[dict[str, Any]] = moment.rows("arm")
+    if status["late"]:
+        for one, then in zip(arms, status["estimates"], strict=True):
+            if one["n"] != then["n"]:
+                one["later"] = {"n": one["n"], "mean": one["mean"]}
+            one.update({key: then[key] for key in ("n", "mean", "low", "high", "leads")})
+    leader = set(status["leader"])
+    rival = set(status["rivals"][0]["answer"]) - leader if status["rivals"] else set()
+    for number, one in enumerate(arms):
+        one["rival"] = number in rival and bool(one["n"])
+    return arms
+
+
+def unit_of(problem: Problem) -> str:
+    """What stands on an axis of values."""
+    usual = "share of successes" if isinstance(problem.rewards, Bernoulli) else "value"
+    return getattr(problem, "unit", None) or usual
+
+
+def title(status: dict[str, Any], decision: Any) -> str:
+    """Where the study stands, in a line."""
+    leader, name = short(status["leader_name"], 50), status["name"]
+    if decision is not None and decision.certified and contradicted(status):
+        return f"{name}: {leader}, certified only if the noise were as stated"
+    if decision is not None and decision.certified:
+        sure = "by a threshold that is not proved"
+        if decision.proved:
+            sure = f"{100 * decision.confidence:g}%"
+        be = "is" if len(status["leader"]) == 1 else "are"
+        return f"{name}: {leader} {be} best, certified ({sure})"
+    end = "" if decision is None else ", stopped"
+    if not status["leader"]:
+        return f"{name}: nobody leads after {count(status['rounds'], 'round')}{end}"
+    leads = "leads" if len(status["leader"]) == 1 else "lead"
+    return f"{name}: {leader} {leads} after {count(status['rounds'], 'round')}{end}, not certified"
+
+
+def contradicted(status: dict[str, Any]) -> bool:
+    """Whether the data contradict what a certificate rests on. (A stated sigma that is too large
+    only costs rounds.)
+    """
+    return (status.get("noise") or {}).get("verdict") not in (*FINE, "too large")
+
+
+def warning(status: dict[str, Any]) -> str:
+    """That the data contradict the stated noise, where they do; nothing otherwise."""
+    noise = status.get("noise") or {}
+    if noise.get("verdict") in FINE:
+        return ""
+    said = noise.get("text") or noise.get("sentence") or ""
+    return str(said["text"] if isinstance(said, dict) else said)
+
+
+def solved(problem: Problem, arms: list[dict[str, Any]]) -> Complexity | None:
+    """What would be best if the estimates were the truth; None where that is not known: while an
+    arm has no value, or two answers are equally good.
+    """
+    if not all(one["n"] for one in arms):
+        return None
+    try:
+        return complexity(problem, estimated(problem, arms), tolerance=1e-2, steps=200)
+    except CombGameError:
+        return None
+
+
+def estimated(problem: Problem, arms: list[dict[str, Any]]) -> list[float]:
+    """The estimates, moved to where means can be."""
+    return [
+        float(min(max(one["mean"], problem.low[k]), problem.high[k])) for k, one in enumerate(arms)
+    ]
+
+
+def spread(arms: list[dict[str, Any]], best: Complexity | None) -> None:
+    """To every row: of as many values, how many this arm has in the best proportions."""
+    total = sum(one["n"] for one in arms)
+    for number, one in enumerate(arms):
+        share = None if best is None else best.allocation[number] / best.allocation.sum()
+        one["optimal"] = None if share is None else float(total * share)
+
+
+def spoken(problem: Problem) -> dict[str, str]:
+    """What may be measured together, what is asked for, what the values are like.
+
+    >>> import combgame as cg
+    >>> spoken(cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(0.1)))
+    {'together': 'any 3 of 10 arms', 'asked': 'the best of 10 arms',
+     'values': 'normal, standard deviation 0.1'}
+    """
+    asked = _best(problem.answers)
+    if problem.answers == problem.actions and not isinstance(problem.actions, Arms):
+        asked += ", which can be measured as a whole"
+    words = {"together": _sets(problem.actions), "asked": asked, "values": _values(problem.rewards)}
+    return {key: short(text, 160) for key, text in words.items()}
+
+
+def _sets(one: Any) -> str:
+    if isinstance(one, Arms):
+        return f"one of {one.d:,} arms at a time"
+    if isinstance(one, Subsets):
+        return f"any {one.chosen:,} of {one.d:,} arms"
+    if isinstance(one, Partition):
+        return f"so many arms of each group: {one}"
+    if isinstance(one, Paths):
+        return f"a path through a network of {one.d:,} links"
+    if isinstance(one, SpanningTrees):
+        return f"a spanning tree of {one.d:,} edges"
+    if isinstance(one, Matchings):
+        return f"a matching of {one.d:,} pairs"
+    return f"{one}"
+
+
+def _best(one: Any) -> str:
+    if isinstance(one, Arms):
+        return f"the best of {one.d:,} arms"
+    if isinstance(one, Subsets):
+        return f"the best {one.chosen:,} of {one.d:,} arms"
+    return f"the best of: {_sets(one)}"
+
+
+def _values(one: Any) -> str:
+    if isinstance(one, Bernoulli):
+        return "0 or 1"
+    if isinstance(one, Bounded):
+        return f"between {one.low:g} and {one.high:g}"
+    if isinstance(one, Gaussian):
+        about = f"normal, standard deviation {_sigma(one)}"
+        if one.levels():
+            about += ", within a round; every round may read high or low as a whole"
+        return about
+    return f"{one}"
+
+
+def _sigma(one: Gaussian) -> str:
+    if isinstance(one.sigma, int | float):
+        return f"{one.sigma:g}"
+    if one.known:
+        return "known for every arm"
+    if isinstance(one.shared, tuple):
+        return "not known, the same within each group of arms"
+    return f"not known, {'the same for all arms' if one.shared else 'another for every arm'}"
+
+
+QUIET = ("asked", "told", "created")  # events that the table of rounds shows
+
+
+def gathered(
+    moment: Any, unit: str | None = None, plan: Any = None, surface: Surface = PYTHON
+) -> dict[str, Any]:
+    """All of a study at one moment, with its events. plan: what `combgame.plan` gave before it."""
+    if plan is not None and not hasattr(plan, "cases"):
+        raise must_be("plan", plan, "what plan() gave, or None", of="report")
+    rows, best, data = moment.rows("round"), None, brief(moment, unit, surface, "overview")
+    if data["drawn"] is not None:
+        few = moment.problem.d <= MANY  # else it would take minutes
+        best = solved(moment.problem, data["drawn"]["arms"]) if few else None
+        spread(data["drawn"]["arms"], best)
+    return {
+        **data,
+        "problem": spoken(moment.problem),
+        "network": network(moment.problem, arms_of(moment, data["status"])),
+        "margin": margin(moment),
+        "rounds": rounds(rows, moment.events),
+        "people": people(rows),
+        "others": [_other(one) for one in moment.events if one.kind not in QUIET],
+        "hindsight": None if best is None else hindsight(moment, data["drawn"]["arms"], best),
+        "expects": moment.events[0].data.get("expects"),
+        "plan": None if plan is None else against(plan, data["status"]["settings"]["delta"]),
+        "made": minute(datetime.now(UTC).timestamp()),
+        "version": __version__,
+    }
+
+
+def brief(
+    moment: Any, unit: str | None = None, surface: Surface = PYTHON, kind: str = "estimates"
+) -> dict[str, Any]:
+    """Where it stands, and what a picture of that kind needs."""
+    if unit is not None and not isinstance(unit, str):
+        raise must_be("unit", unit, "a text, such as 'mg/l', or None")
+    status, decision = moment.status, moment.decision
+    plain = status.to_dict(surface)
+    return {
+        "name": moment.name,
+        "unit": unit or unit_of(moment.problem),
+        "status": plain,
+        "weighed": status.weighed.spelt(surface),
+        "contradicted": contradicted(plain),
+        "among": among(moment.problem),
+        "decision": None if decision is None else decision.to_dict(surface),
+        "drawn": drawn(moment, kind, unit) if status.values else None,
+    }
+
+
+def minute(at: float) -> str:
+    """
+    >>> minute(0.0)
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def margin(moment: Any) -> dict[str, Any] | None:
+    """The leader's lead over the rival that is hardest to rule out, as the estimates have it."""
+    status = moment.status
+    if not status.rivals or status.rivals[0].lead is None:
+        return None
+    mean = {one.arm: one.mean for one in status.estimates}
+    leader, rival = set(status.leader), set(status.rivals[0].answer)
+    if any(mean[a] is None for a in leader ^ rival):
+        return None
+    name = moment.problem.label
+    return {
+        "value": sum(mean[a] for a in leader - rival) - sum(mean[a] for a in rival - leader),
+        "rival": status.rivals[0].name,
+        "instead": [name(sorted(leader - rival)), name(sorted(rival - leader))],
+        "exchange": len(leader) > 1,
+    }
+
+
+def rounds(rows: list[dict[str, Any]], events: list[Event]) -> list[dict[str, Any]]:
+    """One row per round: what was measured, by whom, when; rows: one per round and arm."""
+    tellers: dict[int, dict[str, None]] = {}
+    for event in events:
+        if event.kind == "told" and event.round is not None and event.client is not None:
+            tellers.setdefault(event.round, {})[event.client] = None
+    made: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        number, asker = row["round"], row["client"]
+        who = tellers.get(number) or ({asker: None} if asker else {})
+        begun = {"round": number, "when": "", "who": ", ".join(who), "values": []}
+        one = made.setdefault(number, {**begun, "outside": row["observed"] is not None})
+        when = row["told"] or row["observed"] or row["asked"] or ""
+        one["when"] = max(one["when"], when[:16].replace("T", " "))
+        one["values"].append((row["arm"], row["mean"], row["n"], row["state"]))
+    return list(made.values())
+
+
+def people(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    """Who asked for how many rounds, and how many values came of them."""
+    values: Counter[str] = Counter()
+    asked: dict[str, set[int]] = {}
+    for row in rows:
+        who = row["client"] or "(nobody was named)"
+        values[who] += row["n"]
+        asked.setdefault(who, set()).add(row["round"])
+    return sorted((who, len(theirs), values[who]) for who, theirs in asked.items())
+
+
+def _other(event: Event) -> dict[str, Any]:
+    return {
+        "when": minute(event.at),
+        "what": event.kind,
+        "round": event.round,
+        "who": event.client,
+        "reason": event.reason,
+    }
+
+
+def hindsight(moment: Any, arms: list[dict[str, Any]], best: Complexity) -> float | None:
+    """The rounds that the best proportions take without noise if the estimates are the truth; None
+    where that is not known.
+    """
+    problem = moment.problem
+    if not problem.rewards.known:
+        return None
+    end = float(limit(moment.stopping, problem, np.array(estimated(problem, arms)), best))
+    return end if end < math.inf else None
+
+
+def against(plan: Any, delta: float) -> dict[str, Any]:
+    """What was planned, at the delta of the study if it is among those of the plan."""
+    first = plan.cases[0]
+    rows = [row for row in plan.rows() if row["shrink"] == first.shrink]
+    fitting = [row for row in rows if row["delta"] == delta] or rows
+    return {
+        "row": fitting[0],
+        "sentence": str(plan.sentence),
+        "arms": {plan.problem.label([a]): float(mean) for a, mean in enumerate(first.means)},
+    }

@@ -1,0 +1,402 @@
+"""Pages of a study: the report to hand on, and the short one of a notebook. From plain data, as
+`lab/report/content.py` gathers it.
+
+An estimate with its interval as a small picture beside its name, on a scale that all rows of a
+table share.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..._display.html import element, facts, fragment, inline, listed, page, section, table
+from ..._display.plotting import MOST, shown
+from ..._display.text import count, figure
+from .figures import picture
+from .graphs import drawn as draw_network
+
+WIDE, TALL = 200.0, 18.0
+
+
+class Scale(NamedTuple):
+    """What the left and the right edge of the small pictures stand for."""
+
+    low: float
+    high: float
+
+    def at(self, x: float) -> float:
+        """Where a value lies, from 0 to the width; outside it, at the edge."""
+        share = (x - self.low) / (self.high - self.low)
+        return round(4.0 + (WIDE - 8.0) * min(max(share, 0.0), 1.0), 1)
+
+
+def scale(arms: Sequence[dict[str, Any]]) -> Scale:
+    """From the least mean to the largest, and as far beyond as the middle intervals reach: one
+    that is not known yet does not flatten the rest.
+
+    >>> scale([{"n": 1, "mean": 0.0, "low": -1.0, "high": 1.0}, {"n": 0, "mean": None}])
+    Scale(low=-1.0, high=1.0)
+    """
+    known = [one for one in arms if one["n"]]
+    if not known:
+        return Scale(0.0, 1.0)
+    means = [one["mean"] for one in known]
+    widths = sorted(
+        max(one["mean"] - one["low"], one["high"] - one["mean"])
+        for one in known
+        if one["low"] is not None and one["high"] is not None
+    )
+    beyond = widths[len(widths) // 2] if widths else 0.0
+    low, high = min(means) - beyond, max(means) + beyond
+    return Scale(low, high) if high > low else Scale(low - 1.0, high + 1.0)
+
+
+def interval(one: dict[str, Any], on: Scale) -> str:
+    """An <svg> element for the row of an arm. The numbers stand beside it, so it is hidden from
+    those who have them read out.
+    """
+    if not one["n"]:
+        return ""
+    role = "best" if one["leads"] else "rival" if one.get("rival") else "other"
+    colour = f"var(--{role})"
+    ends = [one["mean"] if one[key] is None else one[key] for key in ("low", "high")]
+    left, middle, right = on.at(ends[0]), on.at(one["mean"]), on.at(ends[1])
+    marks = [
+        f'<line x1="{left}" y1="9" x2="{right}" y2="9" stroke="{colour}" stroke-width="2"/>',
+        *(
+            f'<line x1="{x}" y1="5" x2="{x}" y2="13" stroke="{colour}" stroke-width="2"/>'
+            for x, end in ((left, ends[0]), (right, ends[1]))
+            if on.low <= end <= on.high
+        ),
+    ]
+    if one["leads"]:
+        marks.append(
+            f'<rect x="{middle - 5:.1f}" y="4" width="10" height="10" fill="{colour}" '
+            f'transform="rotate(45 {middle} 9)"/>'
+        )
+    else:
+        marks.append(f'<circle cx="{middle}" cy="9" r="4.5" fill="{colour}"/>')
+    return (
+        f'<svg class="bar" aria-hidden="true" width="{WIDE:g}" height="{TALL:g}" '
+        f'viewBox="0 0 {WIDE:g} {TALL:g}">' + "".join(marks) + "</svg>"
+    )
+
+
+Data = dict[str, Any]
+STATES = {
+    "running": "still running",
+    "certified": "certified",
+    "budget": "stopped: the budget is spent",
+    "deadline": "stopped: the deadline has passed",
+    "by hand": "stopped by hand",
+}
+LONG = 2000  # rounds; of more, the first and the last are listed
+ROWS = 200  # arms in the table of estimates
+SPARE = (
+    "Best use: if the estimates were known to be the truth. Where a round has room that no "
+    "comparison needs, it goes to any arm."
+)
+EDGES = (
+    "The thick lines are the leading answer; the number on an edge says how many values it has; "
+    "a dashed edge has none."
+)
+LABELS = {
+    "estimates": "Estimates of the arms, the best at the top",
+    "evidence": "Evidence for the leader, and what is needed, over the rounds",
+    "pulls": "Values per arm, and the best use of as many",
+}
+
+
+def report(data: Data) -> str:
+    """The report as a page that stands alone."""
+    parts = [
+        element("h1", data["name"]),
+        _state(data) + " " + element("span", f"as of {data['made']}", "small"),
+        *_lead(data),
+        *section("The decision", [facts(_decision(data))]),
+        *section("Pictures", _pictures(data)),
+        *section("The network", _network(data)),
+        *section("Estimates", _estimates(data)),
+        *section("What it rests on", _assumptions(data)),
+        *section("Noise check", _noise(data)),
+        *section("Plan and what happened", _plan(data)),
+        *section("Who measured", _people(data)),
+        *section("Every round", _rounds(data)),
+        *section("What else happened", _others(data)),
+        *section("How to check it", _check(data)),
+    ]
+    return page(f"{data['name']}: report", parts)
+
+
+def short(data: Data) -> str:
+    """What a notebook shows: where it stands, the picture, what to do."""
+    status = data["status"]
+    parts = [element("strong", f"study {data['name']}") + " " + _state(data), *_lead(data)]
+    if data["drawn"] is not None:
+        drawn = {**data["drawn"], "title": "", "warning": ""}
+        parts.append(inline(picture(drawn, "estimates"), data["drawn"]["title"]))
+    spent = f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"
+    parts.append(
+        element("p", f"{spent}, {count(len(status['pending']), 'round')} pending.", "small")
+    )
+    return fragment(parts)
+
+
+def _state(data: Data) -> str:
+    state = data["status"]["state"]
+    if state == "certified" and data["contradicted"]:
+        return element("span", "certified only if the noise were as stated", "state")
+    words = STATES.get(state, state)
+    if state == "certified" and (label := _label(data)) != "proved":
+        words += f" (by a threshold that is {label})"
+    return element("span", words, f"state {state.split()[0]}")
+
+
+def _label(data: Data) -> str:
+    """What the certificate's threshold is: proved, or what it says instead."""
+    if data["decision"] is None or data["decision"]["proved"]:
+        return "proved"
+    return str(data["status"]["validity"]["arguments"]["label"])
+
+
+def _lead(data: Data) -> list[str]:
+    """The first sentences, and what must not be overlooked."""
+    status, decision = data["status"], data["decision"]
+    said = [] if decision is None else [decision["sentence"]["text"]]
+    if decision is None and status["leader"]:
+        said.append(
+            f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
+            "not certified yet."
+        )
+    if decision is None or not decision["certified"]:
+        said.append(status["next"]["text"])
+    warned = [] if data["drawn"] is None else [data["drawn"]["warning"]]
+    warned += [one["text"] for one in status["notes"] + status["doubts"]]
+    return [
+        *(element("p", text, "lead") for text in said),
+        *(element("p", text, "warn") for text in warned if text),
+    ]
+
+
+def _decision(data: Data) -> Iterator[tuple[str, Any]]:
+    status, decision, unit = data["status"], data["decision"], data["unit"]
+    certified = decision is not None and decision["certified"]
+    yield "Best answer" if certified else "Leading", status["leader_name"]
+    if certified and data["contradicted"]:
+        sure = f"{100 * decision['confidence']:g}%"
+        yield "Confidence", f"{sure} only if the noise were as stated, which the values contradict"
+    elif certified:
+        sure = f"{100 * decision['confidence']:g}%"
+        yield "Confidence", f"{sure} ({_label(data)})"
+    elif status.get("proof"):
+        text = said(status["proof"])
+        yield "Not certified", text[:1].upper() + text[1:]
+    else:
+        yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
+    yield from _margin(data, unit)
+    yield "Evidence", data["weighed"]
+    if status["settings"].get("epsilon"):
+        yield "Accepted", f"any answer within {status['settings']['epsilon']:g} of the best"
+    yield "Spent", f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"
+    if status["forecast"] is not None:
+        low, high = status["forecast"]
+        yield "Still to come", f"about {low:,} to {high:,} rounds (a forecast)"
+    about = data["problem"]
+    yield "Asked for", about["asked"]
+    yield "Measured together", about["together"]
+    yield "Values", about["values"]
+
+
+def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
+    """The lead in the unit: with its interval where the status has one."""
+    lead, margin = data["status"].get("lead"), data["margin"]
+    if lead:
+        for place, one in enumerate(lead.get("sentences") or [said(lead)]):
+            text = said(one)
+            yield "Margin" if place == 0 else " ", text[:1].upper() + text[1:]
+    elif margin is not None:
+        value = f"{margin['value']:.4g}" + ("" if unit == "value" else f" {unit}")
+        over = (
+            "{} instead of {}".format(*margin["instead"])
+            if margin["exchange"] and all(margin["instead"])
+            else f"over {margin['rival']}"
+        )
+        yield "Margin", f"{value}: {over} (estimates)"
+
+
+def said(thing: Any) -> str:
+    """Something that a status has, as people read it: its sentence, or its fields."""
+    if isinstance(thing, dict):
+        if "text" in thing:
+            return str(thing["text"])
+        if isinstance(thing.get("sentence"), dict | str):
+            return said(thing["sentence"])
+        pairs = ((key.replace("_", " "), said(one)) for key, one in thing.items())
+        return "; ".join(f"{key}: {one}" for key, one in pairs if one)
+    if isinstance(thing, float):
+        return figure(thing)
+    if isinstance(thing, list | tuple):
+        return " to ".join(map(said, thing)) if len(thing) == 2 else ", ".join(map(said, thing))
+    return "" if thing is None else str(thing)
+
+
+def _pictures(data: Data) -> Iterator[str]:
+    if data["drawn"] is None:
+        yield element("p", "There are no values yet.")
+        return
+    for kind, label in LABELS.items():
+        yield inline(picture({**data["drawn"], "title": label, "warning": ""}, kind), label)
+    if any(one["optimal"] is not None for one in data["drawn"]["arms"]):
+        yield element("p", SPARE, "small")
+
+
+def _network(data: Data) -> Iterator[str]:
+    if data["network"] is not None:
+        made = draw_network(data["network"])
+        yield made
+        if made:
+            yield element("p", EDGES, "small")
+
+
+def _estimates(data: Data) -> Iterator[str]:
+    if data["drawn"] is None:
+        return
+    drawn = data["drawn"]
+    some = shown(drawn["arms"], ROWS, drawn["least_first"])
+    rows = [
+        [one["arm"], one["n"], *(figure(one[key]) for key in ("mean", "low", "high"))]
+        for one in some.arms
+    ]
+    kinds = ["best" if one["leads"] else "rival" if one.get("rival") else "" for one in some.arms]
+    yield table(["arm", "values", data["unit"], "from", "to"], rows, kinds=kinds)
+    given = any(one["low"] is not None or one["high"] is not None for one in some.arms)
+    what = drawn["interval"]
+    notes = [f"From, to: {what}." if given else f"{what[:1].upper()}{what[1:]}."]
+    if late := data["status"]["late"]:
+        notes.insert(
+            0,
+            f"As it was when the study ended: {count(late, 'result')} came later and "
+            f"{'is' if late == 1 else 'are'} not part of it.",
+        )
+    if some.rest:
+        means = [one["mean"] for one in some.rest]
+        notes.append(
+            f"{count(len(means), 'more arm')} with means from {figure(min(means))} to "
+            f"{figure(max(means))}."
+        )
+    if some.silent:
+        names = ", ".join(str(one["arm"]) for one in some.silent[:MOST])
+        notes.append(f"No value: {names}{', ...' if len(some.silent) > MOST else ''}.")
+    yield element("p", " ".join(notes), "small")
+
+
+def _assumptions(data: Data) -> Iterator[str]:
+    decision, settings = data["decision"], data["status"]["settings"]
+    if decision is not None:
+        yield listed(one["text"] for one in decision["assumptions"])
+    yield facts((key.replace("_", " "), one) for key, one in settings.items() if one)
+
+
+def _noise(data: Data) -> Iterator[str]:
+    noise, doubts = data["status"].get("noise"), data["status"]["doubts"]
+    yield element("p", f"Stated: {data['problem']['values']}.")
+    if noise:
+        yield element("p", said(noise))
+    if doubts:
+        yield listed(one["text"] for one in doubts)
+    elif data["among"]:
+        yield element(
+            "p", f"No value stands out from the others of its {data['among']} (a heuristic)."
+        )
+
+
+def _plan(data: Data) -> Iterator[str]:
+    status, plan, then = data["status"], data["plan"], data["hindsight"]
+    used = count(status["rounds"], "round")
+    if plan is not None:
+        row = plan["row"]
+        yield element("p", f"Planned: {plan['sentence']}")
+        expected = (
+            f"{row['mean']:,.0f} rounds (half of the runs: {row['q25']:,.0f} to {row['q75']:,.0f})"
+            if row["rule"] is not None
+            else "some " + figure(row["limit"]) + " rounds"
+        )
+        yield facts(
+            [
+                ("Rounds", f"planned {expected}; used {used}"),
+                ("Best answer", f"supposed {row['answer']}; leading {status['leader_name']}"),
+            ]
+        )
+        if data["drawn"] is not None:
+            some = shown(data["drawn"]["arms"], MOST, data["drawn"]["least_first"])
+            rows = [
+                [one["arm"], figure(plan["arms"].get(one["arm"])), figure(one["mean"])]
+                for one in some.arms
+            ]
+            yield table(["arm", "supposed", "estimate"], rows)
+    elif data["expects"] is not None:
+        yield facts([("Rounds", f"planned about {data['expects']:,.0f}; used {used}")])
+    elif status["values"]:
+        yield element("p", f"No plan was given with this report. It has used {used}.")
+    if then is not None:
+        yield element(
+            "p",
+            "If the estimates are the truth, measuring the arms in the best proportions, without "
+            f"luck either way, ends after about {then:,.0f} rounds; real experiments need fewer or "
+            "more.",
+        )
+
+
+def _people(data: Data) -> Iterator[str]:
+    if data["people"]:
+        rows = [[who, f"{asked:,}", f"{values:,}"] for who, asked, values in data["people"]]
+        yield table(["who asked", "rounds", "values"], rows)
+
+
+def _rounds(data: Data) -> Iterator[str]:
+    rounds = data["rounds"]
+    if not rounds:
+        return
+    left = len(rounds) - LONG
+    listed_ones = rounds if left <= 0 else rounds[: LONG // 2] + rounds[-LONG // 2 :]
+    rows = [
+        [one["round"], one["when"], one["who"] or "-", _values(one["values"], one["outside"])]
+        for one in listed_ones
+    ]
+    if left > 0:
+        rows.insert(LONG // 2, ["...", "", "", f"{left:,} rounds left out: an export has them"])
+    yield table(["round", "when (UTC)", "who", "values"], rows, left=4)
+
+
+def _values(values: list[Any], outside: bool) -> str:
+    """
+    >>> _values([("wt", 0.5, 1, "told"), ("A1", None, 0, "missing"), ("B", 0.25, 4, "told")], False)
+    'wt 0.5; A1 (missing); B 0.25 (mean of 4)'
+    """
+    parts = []
+    for arm, mean, n, state in values:
+        if mean is None:
+            parts.append(f"{arm} ({state})")
+        else:
+            parts.append(f"{arm} {figure(mean)}" + (f" (mean of {n:,})" if n > 1 else ""))
+    return "; ".join(parts) + (" (measured outside the study)" if outside else "")
+
+
+def _others(data: Data) -> Iterator[str]:
+    if data["others"]:
+        rows = [
+            [one["when"], one["what"], one["round"] or "", one["who"] or "-", one["reason"] or ""]
+            for one in data["others"]
+        ]
+        yield table(["when", "what", "round", "who", "why"], rows, left=5)
+
+
+def _check(data: Data) -> Iterator[str]:
+    head = data["status"]["head"]
+    if head:
+        yield element(
+            "p",
+            f"The last event is {head}. study.replay({head!r}), or combgame study replay --head "
+            f"{head}, decides every round again from the record and says whether it still goes "
+            "through this event.",
+        )
+    yield element("p", f"Made by combgame {data['version']} on {data['made']}.", "small")

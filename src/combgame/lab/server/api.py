@@ -1,0 +1,495 @@
+"""The interface for programs: /api/v1."""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.requests import Request as Asked
+
+from ...errors import InputError, must_be, plain_text, unknown
+from ...io import to_data
+from ...storage.transaction import Request
+from ..client._wire import (
+    decision_data,
+    event_data,
+    finite,
+    replay_data,
+    round_data,
+    status_data,
+    told_from,
+)
+from ..round import Todo, mark_of
+from ..study import Study, nothing_to_ask
+from ..values import Entry
+from . import schemas as bodies
+from .auth import FRESH, Person, allowed, people_of
+from .errors import half_character
+from .validation import InPath, Name, described, named, problem_of, tables, within
+from .workers import Desk
+
+Reader = Annotated[Person, Depends(allowed("read"))]
+Admin = Annotated[Person, Depends(allowed("admin"))]
+PAGE = 1000  # events at a time, at most
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    code: {"model": bodies.Refusal, "description": text}
+    for code, text in {
+        400: "The body is not JSON, or there is not one header Host.",
+        401: "No token, or one that is not known.",
+        403: "The role of the token does not suffice, or what is stored can only be looked at.",
+        404: "There is no such study.",
+        409: "What the study cannot do now.",
+        413: "The body is too large.",
+        422: "A value that cannot be used.",
+        500: "What is stored is damaged, or of another version: ask whoever runs the service.",
+        429: "Too many log-ins have failed, or too many watch.",
+        503: "The database is busy or away, or too much is sent: try again; nothing is lost.",
+    }.items()
+}
+router = APIRouter(prefix="/api/v1", responses=REFUSALS)
+
+
+async def desk_of(asked: Asked) -> Desk:
+    """(A dependency that is not async would be called in a thread.)"""
+    desk: Desk = asked.app.state.desk
+    return desk
+
+
+At = Annotated[Desk, Depends(desk_of)]
+
+
+LONGEST = 150  # of an Idempotency-Key
+KEY = Header(
+    description="A text of your own for this request: the same request again, with the same key, "
+    "does nothing twice and is answered alike.",
+    max_length=LONGEST,
+)
+
+
+class Call(NamedTuple):
+    """A request to change something: where, by whom, to which study, under which key."""
+
+    desk: Desk
+    person: Person
+    name: str
+    key: Request | None
+
+    async def do(self, verb: Callable[[Study], Any]) -> Any:
+        return await self.desk.do(self.name, verb, self.key)
+
+
+def calling(role: str) -> Any:
+    check = allowed(role)
+
+    async def call(
+        asked: Asked, name: InPath, idempotency_key: Annotated[str | None, KEY] = None
+    ) -> Call:
+        person = await check(asked)
+        key = await keyed(asked, person, idempotency_key)
+        return Call(asked.app.state.desk, person, await named(name), key)
+
+    return Depends(call)
+
+
+class Verb(APIRoute):
+    """The route of a verb: FastAPI describes it, and it is called here, because to look up what
+    depends on what takes FastAPI as long as a study takes to be told a value.
+    """
+
+    def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
+        (depends,) = self.dependant.dependencies
+        begin, verb, kind = depends.call, self.endpoint, get_type_hints(self.endpoint)["body"]
+        assert begin is not None
+
+        async def handle(asked: Asked) -> Response:
+            given = asked.headers.get("idempotency-key")
+            call = await begin(asked, asked.path_params["name"], given)
+            raw = await asked.body()
+            try:
+                body = kind.model_validate_json(raw)
+            except ValidationError as error:
+                check_characters(raw)
+                raise RequestValidationError(
+                    [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+                ) from None
+            answer: Response = await verb(call, body)
+            return answer
+
+        return handle
+
+
+class Whole(APIRoute):
+    """A route that takes JSON of whole characters only, as `Verb` does."""
+
+    def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
+        usual = super().get_route_handler()
+
+        async def handle(asked: Asked) -> Response:
+            check_characters(await asked.body())
+            return await usual(asked)
+
+        return handle
+
+
+def check_characters(body: bytes) -> None:
+    """Whether all texts of some JSON can be written down again."""
+    try:
+        json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise half_character() from None
+    except (ValueError, RecursionError):  # it is no JSON: others say so
+        pass
+
+
+verbs = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Verb)
+making = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Whole)
+Measuring = Annotated[Call, calling("measure")]
+Leading = Annotated[Call, calling("admin")]
+
+
+async def keyed(asked: Asked, person: Person, given: str | None) -> Request | None:
+    """The request as the storage remembers it: whose it is, and what it asks for."""
+    if given is None:
+        return None
+    key = plain_text("Idempotency-Key", given, "a text", most=LONGEST)
+    said = f"{asked.url.path}\n".encode() + await asked.body()
+    digest = hashlib.sha256(said).hexdigest()
+    mine = hashlib.sha256(f"{person.name}\n{key}".encode()).hexdigest()
+    return Request(mine, digest)
+
+
+class Answer(JSONResponse):
+    """Plain data as JSON."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+# ---- studies
+
+
+@router.get("/me", summary="Whose token this is.")
+async def me(person: Reader) -> Response:
+    return Answer({"name": person.name, "role": person.role})
+
+
+@router.get("/studies", summary="The studies, and the number of each one's last event.")
+async def studies(desk: At, person: Reader, state: bool = False) -> Response:
+    names = await desk.names()
+    last = await desk.work(desk.shelf.last, names)
+    listed: list[dict[str, Any]] = [{"name": one, "seq": last.get(one, 0)} for one in names]
+    if state:
+        for one in listed:
+            one["state"] = await desk.look(one["name"], lambda study: study.state)
+    return Answer({"studies": listed})
+
+
+@making.post("/studies", status_code=201, summary="Make a study.")
+async def create(
+    desk: At,
+    person: Admin,
+    asked: Asked,
+    body: bodies.Create,
+    idempotency_key: Annotated[str | None, KEY] = None,
+) -> Response:
+    if body.name in (".", "..") or len(body.name) > 200:
+        raise must_be("name", body.name[:40], "a text, such as 'plate-7'")
+    given = body.model_dump(exclude={"problem", "rule", "client"})
+    who = body.client or person.name
+
+    def make(storage: str) -> Study:
+        problem = problem_of(body.problem, desk.limits)
+        rule = described(body.rule, desk.limits)
+        return Study(
+            problem,
+            rule=rule,
+            storage=storage,
+            engine=desk.engine,
+            timeout=desk.limits.waiting,
+            client=who,
+            **given,
+        )
+
+    await desk.create(make, body.name, await keyed(asked, person, idempotency_key))
+    return Answer(await desk.look(body.name, overview), 201)
+
+
+def overview(study: Study, arms: bool = False) -> dict[str, Any]:
+    """All that can be seen at one moment; arms: with a row for each."""
+    with study.moment() as now:
+        return {
+            "name": study.name,
+            "state": now.state,
+            "seq": study.seq,
+            "problem": to_data(study.problem),
+            "status": status_data(now.status),
+            "decision": decision_data(now.decision),
+            "pending": [round_data(one) for one in now.pending],
+            "arms": finite(now.rows("arm")) if arms else None,
+        }
+
+
+@router.get("/studies/{name}", summary="A study at one moment: status, decision, pending rounds.")
+async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Response:
+    return Answer(await desk.look(name, lambda one: overview(one, arms)))
+
+
+# ---- rounds
+
+
+@verbs.post("/studies/{name}/ask", summary="What to measure next.")
+async def ask(call: Measuring, body: bodies.Ask) -> Response:
+    who, n = body.client or call.person.name, body.n
+    within(n or 0, "rounds", call.desk.limits.rounds)
+
+    def verb(study: Study) -> Any:
+        most = 1 if n is None else n
+        return [round_data(one) for one in study.ask(most, who, body.lease, body.replicates)]
+
+    rounds = await call.do(verb)
+    if n is None and not rounds:
+        state = await call.desk.look(call.name, lambda study: study.state)
+        raise nothing_to_ask(call.name, state)
+    return Answer({"rounds": rounds})
+
+
+@verbs.post("/studies/{name}/tell", summary="What came out of rounds.")
+async def tell(call: Measuring, body: bodies.Tell) -> Response:
+    who = body.client or call.person.name
+    within(len(body.rounds), "rounds", call.desk.limits.rounds)
+
+    def verb(study: Study) -> dict[int, dict[int, Entry]]:
+        told = [(meant(one), values_of(study, one.values)) for one in body.rounds]
+        return study.tell_many(told, body.final, who)
+
+    return Answer({"stored": await call.do(verb)})
+
+
+def meant(body: Any) -> Todo:
+    """The round that a body names."""
+    return Todo(body.round, mark_of(body.mark))
+
+
+def values_of(study: Study, values: Mapping[str, Any]) -> dict[str | int, Any]:
+    """By arm: a number where it is no name."""
+    for _ in tables(values, 4):
+        pass
+    names = set(study.problem.names or ())
+    return {arm_of(arm, names): told_from(value) for arm, value in values.items()}
+
+
+def arm_of(arm: str, names: set[str]) -> str | int:
+    number = arm.isascii() and arm.isdecimal() and len(arm) < 16
+    return int(arm) if number and arm not in names else arm
+
+
+@verbs.post("/studies/{name}/fail", summary="A round did not work.")
+async def fail(call: Measuring, body: bodies.Fail) -> Response:
+    who = body.client or call.person.name
+    await call.do(lambda one: one.fail(meant(body), body.reason, body.retry, who))
+    return Answer({})
+
+
+@verbs.post("/studies/{name}/observe", summary="Data that were measured outside the study.")
+async def observe(call: Measuring, body: bodies.Observe) -> Response:
+    who = body.client or call.person.name
+
+    def verb(study: Study) -> int:
+        values = values_of(study, body.values)
+        return study.observe(values, body.reason, who, body.again, body.planned)
+
+    return Answer({"number": await call.do(verb)})
+
+
+@verbs.post("/studies/{name}/retract", summary="Take back what was told of a round or an arm.")
+async def retract(call: Measuring, body: bodies.Retract) -> Response:
+    who = body.client or call.person.name
+
+    def verb(study: Study) -> None:
+        names = set(study.problem.names or ())
+        arm = arm_of(body.arm, names) if isinstance(body.arm, str) else body.arm
+        which = None if body.round is None else meant(body)
+        study.retract(which, body.reason, arm=arm, client=who)
+
+    await call.do(verb)
+    return Answer({})
+
+
+# ---- limits and the end
+
+
+@verbs.post("/studies/{name}/extend", summary="More rounds, or more time.")
+async def extend(call: Leading, body: bodies.Extend) -> Response:
+    who = body.client or call.person.name
+    rounds = math.inf if body.max_rounds == "none" else body.max_rounds
+    end = math.inf if body.deadline == "none" else body.deadline
+
+    def verb(study: Study) -> None:
+        study.extend(rounds, end, reason=body.reason, client=who)  # type: ignore[arg-type]
+
+    await call.do(verb)
+    return Answer({})
+
+
+@verbs.post("/studies/{name}/stop", summary="End the study by hand.")
+async def stop(call: Leading, body: bodies.Stop) -> Response:
+    who = body.client or call.person.name
+    await call.do(lambda study: study.stop(body.reason, who))
+    return Answer({})
+
+
+# ---- views
+
+
+@router.get("/studies/{name}/status", summary="Where it stands, and what to do next.")
+async def status(desk: At, person: Reader, name: Name) -> Response:
+    return Answer(await desk.look(name, lambda study: status_data(study.status)))
+
+
+@router.get("/studies/{name}/decision", summary="Why it stopped; null while it runs.")
+async def decision(desk: At, person: Reader, name: Name) -> Response:
+    return Answer(await desk.look(name, lambda study: decision_data(study.decision)))
+
+
+@router.get("/studies/{name}/state", summary="running, certified, budget, deadline or by hand.")
+async def state(desk: At, person: Reader, name: Name) -> Response:
+    return Answer({"state": await desk.look(name, lambda study: study.state)})
+
+
+@router.get("/studies/{name}/pending", summary="The rounds that are out.")
+async def pending(desk: At, person: Reader, name: Name) -> Response:
+    rounds = await desk.look(name, lambda study: [round_data(one) for one in study.pending])
+    return Answer({"rounds": rounds})
+
+
+@router.get("/studies/{name}/estimates", summary="One row per arm, with its interval.")
+async def estimates(desk: At, person: Reader, name: Name) -> Response:
+    rows = await desk.look(name, lambda study: [x._asdict() for x in study.status.estimates])
+    return Answer({"estimates": finite(rows)})
+
+
+@router.get("/studies/{name}/events", summary="What has happened, page by page.")
+async def events(
+    desk: At,
+    person: Reader,
+    name: Name,
+    after: Annotated[int, Query(ge=0, lt=2**53)] = 0,
+    most: Annotated[int, Query(ge=1, le=PAGE)] = 100,
+) -> Response:
+    some = await desk.look(name, lambda study: study.events(after, most + 1))
+    page = [event_data(one) for one in some[:most]]
+    return Answer({"events": page, "next": page[-1]["seq"] if len(some) > most else None})
+
+
+@router.get("/studies/{name}/rows", summary="One row per round and arm, per arm, or per event.")
+async def rows(desk: At, person: Reader, name: Name, level: str = "round") -> Response:
+    return Answer({"rows": finite(await desk.aside(name, lambda study: study.rows(level)))})
+
+
+@router.get("/studies/{name}/history", summary="The evidence after everything that was told.")
+async def history(desk: At, person: Reader, name: Name) -> Response:
+    return Answer({"history": finite(await desk.aside(name, lambda one: one.history()))})
+
+
+@router.get("/studies/{name}/replay", summary="Decide everything again, from the events alone.")
+async def replay(desk: At, person: Reader, name: Name, head: str | None = None) -> Response:
+    return Answer(await desk.aside(name, lambda study: replay_data(study.replay(head))))
+
+
+FORMS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+
+@router.get("/studies/{name}/export", summary="All of it as JSON, or the rows of a level as CSV.")
+async def export(
+    desk: At, person: Reader, name: Name, form: str = "json", level: str = "event"
+) -> Response:
+    if form not in FORMS:
+        raise unknown("form", form, FORMS)
+
+    def view(study: Study) -> str:
+        with study.moment(history=True) as now:
+            return now.export(None, level, form)
+
+    return Response(await desk.aside(name, view), media_type=FORMS[form])
+
+
+PRINTED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+
+
+@router.get("/studies/{name}/report", summary="A page to hand on.")
+async def report(desk: At, person: Reader, name: Name, unit: str | None = None) -> Response:
+    if unit is not None:
+        plain_text("unit", unit, "a text, such as 'mg/l'")
+
+    headers = {"content-security-policy": PRINTED}
+    text = await desk.aside(name, lambda study: study.report(unit=unit))
+    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+# ---- live
+
+
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}
+}
+
+
+@router.get("/changes", summary="Live changes of all studies.", responses=EVENTS)
+async def all_changes(asked: Asked, person: Reader) -> Response:
+    return await streamed(asked, person, None, None)
+
+
+@router.get("/studies/{name}/changes", summary="Live changes of a study.", responses=EVENTS)
+async def changes(
+    asked: Asked,
+    person: Reader,
+    name: Name,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response:
+    return await streamed(asked, person, name, last_event_id)
+
+
+async def streamed(asked: Asked, person: Person, name: str | None, last: str | None) -> Response:
+    """`change` events whose data are {"name": ..., "seq": ...}: first where it stands, unless that
+    is known already. It ends when the token is revoked, or the log-in is over.
+    """
+    desk, people = await desk_of(asked), people_of(asked)
+    desk.changes.check_room()
+    if name is not None:
+        await desk.look(name, lambda study: study.state)  # or it says that there is none
+
+    async def lines() -> AsyncIterator[str]:
+        looked = time.monotonic()
+        with desk.changes.watch(name) as queue:
+            yield "retry: 2000\n\n"
+            begins = {} if name is None else await desk.work(desk.shelf.last, [name])
+            for one, seq in begins.items():
+                if str(seq) != last:
+                    yield line(one, seq)
+            async for change in desk.changes.stream(queue):
+                if time.monotonic() - looked > FRESH:
+                    if not await people.knows(person):
+                        return
+                    looked = time.monotonic()
+                yield ": still here\n\n" if change is None else line(*change)
+
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(lines(), media_type="text/event-stream", headers=headers)
+
+
+def line(name: str, seq: int) -> str:
+    return f"event: change\nid: {seq}\ndata: {json.dumps({'name': name, 'seq': seq})}\n\n"
+
+
+def bad_body(place: str, why: str) -> InputError:
+    text = "{place}: {why}"
+    remedy = "the interface is described in /api/v1/openapi.json"
+    return InputError("bad-request", text, remedy=remedy, place=place, why=why)

@@ -1,0 +1,126 @@
+"""The service: an ASGI application on a storage."""
+
+import importlib
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ..._version import __version__
+from ...errors import CombGameError, UnknownNameError, needs_extra
+from ..client._wire import error_data
+from .settings import Limits
+
+try:
+    from fastapi import Depends, FastAPI, Response
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse, PlainTextResponse
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+except ImportError:
+    raise needs_extra("the service", "server") from None
+
+from .api import bad_body, making, router, verbs
+from .auth import People, allowed
+from .errors import code_of, served
+from .metrics import Metrics
+from .middleware import Guard
+from .workers import Desk
+
+
+def create_app(
+    storage: str,
+    *,
+    tokens: bool | None = None,
+    limits: Limits | None = None,
+    engine: str = "auto",
+    local: bool = True,
+) -> FastAPI:
+    """A service on a storage. tokens: whether it answers to tokens only; None: if there are any.
+    local: it is for this machine alone, under its own names.
+    """
+    desk, metrics = Desk(storage, limits or Limits(), engine), Metrics()
+    needed = bool(desk.shelf.tokens()) if tokens is None else tokens
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await desk.start()
+        yield
+        await desk.stop()
+
+    app = FastAPI(
+        title="combgame",
+        version=__version__,
+        description="Studies that say what to measure next, and when the answer is certain.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.desk, app.state.people, app.state.metrics = desk, People(desk, needed), metrics
+    app.state.local = local and not needed
+    app.include_router(verbs)  # first, because they are called most
+    app.include_router(making)
+    app.include_router(router)
+    app.state.pages = None
+    if importlib.util.find_spec(f"{__package__}.pages") is not None:
+        app.state.pages = importlib.import_module(f"{__package__}.pages")
+        app.include_router(app.state.pages.router)
+    _look_after(app)
+    app.add_exception_handler(CombGameError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _none)
+    app.add_middleware(Guard, limits=desk.limits, metrics=metrics, local=app.state.local)
+    return app
+
+
+def _look_after(app: FastAPI) -> None:
+    desk: Desk = app.state.desk
+
+    @app.get("/health", include_in_schema=False)
+    async def health() -> dict[str, str]:
+        return {"state": "alive"}
+
+    @app.get("/ready", include_in_schema=False)
+    async def ready() -> dict[str, str]:
+        await desk.work(desk.shelf.last, [])  # or it says why not
+        return {"state": "ready"}
+
+    @app.get("/metrics", include_in_schema=False, dependencies=[Depends(allowed("read"))])
+    async def metrics() -> Response:
+        gauges = {"watchers": len(desk.changes), "open_studies": desk.open}
+        return PlainTextResponse(app.state.metrics.text(**gauges))
+
+
+async def _refused(request: Request, error: Any) -> Response:
+    """As a page for people, as JSON for programs."""
+    error = served(error)
+    shown = getattr(request.app.state.pages, "refused", None)
+    if shown is not None and "text/html" in request.headers.get("accept", ""):
+        page: Response | None = await shown(request, error)
+        if page is not None:
+            return page
+    code = code_of(error)
+    headers = {"www-authenticate": "Bearer"} if code == 401 else {}
+    if code in (429, 503):
+        headers["retry-after"] = "5"
+    return JSONResponse({"error": error_data(error)}, code, headers)
+
+
+async def _invalid(request: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    place = ".".join(str(one) for one in first["loc"])
+    if first["type"] == "json_invalid":
+        place = "body"
+    return await _refused(request, bad_body(place, first["msg"]))
+
+
+async def _none(request: Request, error: Any) -> Response:
+    if error.status_code == 405:
+        text = "this address does not take {method}"
+        said = CombGameError("no-method", text, method=request.method)
+    elif error.status_code == 404:
+        said = UnknownNameError("no-page", "there is nothing at this address")
+    else:
+        said = bad_body("body", str(error.detail))
+    return await _refused(request, said)

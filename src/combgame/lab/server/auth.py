@@ -1,0 +1,187 @@
+"""Who somebody is, and what that allows: tokens, log-ins, roles."""
+
+import functools
+import hmac
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from starlette.requests import Request
+
+from ...errors import StoreError
+from .errors import bad_token, form_expired, no_token, role_missing, too_many_tries
+from .registry import ROLES, Token, hashed
+from .workers import Desk
+
+COOKIE = "combgame"
+SAFE = ("GET", "HEAD", "OPTIONS")
+FRESH, STALE = 2.0, 60.0  # seconds that tokens are known for, and while the database is away
+
+
+class Person(NamedTuple):
+    """Somebody, by the name of a token. session: what the browser's cookie says, if one came.
+    token: its number.
+    """
+
+    name: str
+    role: str
+    session: str = ""
+    token: int | None = None
+
+    def may(self, role: str) -> bool:
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    @property
+    def form_token(self) -> str:
+        """What every form of this log-in has to carry (`csrf`)."""
+        return hashed(f"form {self.session}")
+
+
+class People:
+    """Who may come in. needed: whether anybody has to show a token; else everybody is `local`."""
+
+    def __init__(self, desk: Desk, needed: bool) -> None:
+        self.desk, self.needed = desk, needed
+        self._tokens: list[Token] = []
+        self._read = -STALE
+        self._tries: OrderedDict[str, deque[float]] = OrderedDict()
+
+    async def tokens(self) -> list[Token]:
+        now = time.monotonic()
+        if now - self._read > FRESH:
+            try:
+                self._tokens, self._read = await self.desk.work(self.desk.shelf.tokens), now
+            except StoreError:
+                if now - self._read > STALE:
+                    raise
+        return self._tokens
+
+    async def by_token(self, secret: str) -> Token | None:
+        given, found = hashed(secret), None
+        for token in await self.tokens():
+            if hmac.compare_digest(token.hash, given):
+                found = token
+        return found
+
+    async def who(self, request: Request) -> Person | None:
+        """Whoever makes a request; None: nobody that is known. A token that is wrong is refused.
+        It is found out once for a request.
+        """
+        if not hasattr(request.state, "who"):
+            request.state.who = await self._who(request)
+        known: Person | None = request.state.who
+        return known
+
+    async def _who(self, request: Request) -> Person | None:
+        session = request.cookies.get(COOKIE, "")
+        if not self.needed:
+            return Person("local", "admin", session)
+        header = request.headers.get("authorization", "")
+        if header:
+            scheme, _, secret = header.partition(" ")
+            token = await self.by_token(secret.strip()) if scheme.lower() == "bearer" else None
+            if token is None:
+                raise self.failed(request)
+            return Person(token.name, token.role, token=token.id)
+        if session:
+            number = await self._logged_in(session)
+            for token in await self.tokens():
+                if token.id == number:
+                    return Person(token.name, token.role, session, number)
+        return None
+
+    async def knows(self, person: Person) -> bool:
+        """Whether somebody who came in may stay: the token is there, and so is the log-in. While
+        the database is away, nobody may.
+        """
+        if not self.needed:
+            return True
+        try:
+            if person.session and await self._logged_in(person.session) != person.token:
+                return False
+            return any(token.id == person.token for token in await self.tokens())
+        except StoreError:
+            return False
+
+    async def _logged_in(self, session: str) -> int | None:
+        """The number of the token of a log-in."""
+        return await self.desk.work(self.desk.shelf.login, hashed(session), time.time())
+
+    async def log_in(self, request: Request, secret: str) -> str:
+        """What the cookie of a new log-in says, or a refusal."""
+        token = await self.by_token(secret.strip())
+        if token is None:
+            raise self.failed(request)
+        session, now = secrets.token_urlsafe(32), time.time()
+        until = now + self.desk.limits.login
+        shelf = self.desk.shelf
+        await self.desk.work(shelf.add_login, hashed(session), token.id, until, now)
+        return session
+
+    async def log_out(self, session: str) -> None:
+        await self.desk.work(self.desk.shelf.remove_login, hashed(session))
+
+    def failed(self, request: Request) -> Exception:
+        """One more log-in that failed, from where the request comes. Whoever has a token is never
+        kept out by others who have not.
+        """
+        where, now = request.client.host if request.client else "", time.monotonic()
+        tries = self._tries.setdefault(where, deque(maxlen=self.desk.limits.tries))
+        self._tries.move_to_end(where)
+        while len(self._tries) > 10_000:
+            self._tries.popitem(last=False)
+        if len(tries) == tries.maxlen and now - tries[0] < 60.0:
+            return too_many_tries(int(61.0 - (now - tries[0])))
+        tries.append(now)
+        return bad_token()
+
+
+def people_of(request: Request) -> People:
+    people: People = request.app.state.people
+    return people
+
+
+@functools.cache
+def allowed(role: str) -> Callable[[Request], Awaitable[Person]]:
+    """A dependency: whoever makes the request, if the role suffices. A browser that is logged in
+    changes things with the form's token only (a field `csrf`, or the header X-CSRF-Token).
+    """
+
+    async def check(request: Request) -> Person:
+        person = await people_of(request).who(request)
+        if person is None:
+            raise no_token()
+        if not person.may(role):
+            raise role_missing(person.role, role)
+        browser = "authorization" not in request.headers
+        kind = request.headers.get("content-type", "")
+        # a page elsewhere cannot send JSON here, because no such request is allowed to it (CORS)
+        local = not people_of(request).needed and kind.startswith("application/json")
+        if browser and not local and request.method not in SAFE:
+            await check_form(request, person)
+        if not person.session and browser:  # the first look of somebody at a service without tokens
+            person = person._replace(session=secrets.token_urlsafe(32))
+            request.state.cookie = person.session
+        request.state.person = person
+        return person
+
+    return check
+
+
+def cookie(session: str, secure: bool, seconds: float) -> str:
+    """The header that makes a browser keep a log-in, or (no seconds) forget it."""
+    secured = "; Secure" if secure else ""
+    return f"{COOKIE}={session}; Path=/; Max-Age={int(seconds)}; HttpOnly; SameSite=Strict{secured}"
+
+
+async def check_form(request: Request, person: Person) -> None:
+    """Whether a form is one that this log-in was shown."""
+    given = request.headers.get("x-csrf-token", "")
+    kind = request.headers.get("content-type", "")
+    if not given and kind.startswith(("application/x-www-form-urlencoded", "multipart/form-data")):
+        given = str((await request.form()).get("csrf", ""))
+    fits = hmac.compare_digest(given.encode(), person.form_token.encode())
+    if not person.session or not fits:
+        raise form_expired()

@@ -1,0 +1,66 @@
+"""The log of a service: a line of JSON for everything that happens, also for what others log and
+warn of. No secret is ever in it: no query, no header, no body.
+"""
+
+import json
+import logging
+import traceback
+import warnings
+from datetime import UTC, datetime
+from typing import Any
+
+from ...errors import Notice
+
+LOGGER = logging.getLogger("combgame.lab.server")
+LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+def log(level: str, event: str, trace: BaseException | None = None, **fields: Any) -> None:
+    """What has happened, with what is known of it."""
+    if LOGGER.isEnabledFor(LEVELS[level]):
+        known = {name: value for name, value in fields.items() if value is not None}
+        if trace is not None:  # where, and not with what
+            known["at"] = [
+                f"{one.filename.rpartition('combgame/')[2]}:{one.lineno} {one.name}"
+                for one in traceback.extract_tb(trace.__traceback__)[-6:]
+            ]
+        LOGGER.log(LEVELS[level], "%s", _line(level, event, known))
+
+
+def _line(level: str, event: str, known: dict[str, Any]) -> str:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, "level": level, "event": event, **known}, default=str)
+
+
+class Others(logging.Formatter):
+    """What others log, such as the server of HTTP: without what they say of an exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        kind = record.exc_info[0] if record.exc_info else None
+        known = {"by": record.name, "text": record.getMessage()}
+        if kind is not None:
+            known["error"] = kind.__name__
+        return _line(record.levelname.lower(), "logged", known)
+
+
+def to_stderr() -> None:
+    """Lines of JSON, one for each event."""
+    for logger, formatter in (
+        (LOGGER, logging.Formatter("%(message)s")),
+        (logging.getLogger(), Others()),
+    ):
+        handler = logging.StreamHandler()
+        handler.setFormatter(formatter)
+        logger.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+    warnings.showwarning = noticed
+
+
+def noticed(message: Warning | str, category: type[Warning], *about: Any, **more: Any) -> None:
+    """A warning of Python's, in the log; ours with its code."""
+    if isinstance(message, Notice):
+        sentence = message.sentence
+        log("warning", "noticed", code=sentence.code, text=sentence.said())
+    else:
+        log("warning", "warned", category=category.__name__, text=str(message))

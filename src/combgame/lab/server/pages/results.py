@@ -1,0 +1,339 @@
+"""Addresses to take rounds and to enter what came out: shown first, then stored."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from ....errors import CombGameError, InputError, StudyError
+from ....tables import Grid, known_column
+from ....tables.reader import read_bytes
+from ...exports import write_sheet, write_workbook
+from ...round import Round, Todo, mark_of
+from ...study import Study
+from ...values import prints_of, pulls
+from ..auth import Person
+from ..validation import Name
+from ..workers import Desk
+from . import results_form as entering
+from .rendering import At, Measurer, attached, back, once_of, page, study_path, whole_of
+from .results_form import Known, Understood
+from .wording import PAGE
+
+router = APIRouter(include_in_schema=False)
+SHOWN = 300  # rows of a preview
+LARGEST = 1_500_000  # characters of a preview, which comes back to be stored
+LOOKED = 5000  # events in which the same values are looked for
+MANY = 96  # rounds that are taken at once
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@router.post("/studies/{name}/ask")
+async def ask(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    form = await request.form()
+    more = min(max(whole_of(str(form.get("n", "1"))) or 1, 1), MANY)
+
+    def verb(one: Study) -> Any:
+        have = sum(each.client == person.name for each in one.pending)
+        return len(one.ask(have + more, person.name)) - have
+
+    made = await desk.do(name, verb, once_of(request, form, person, str(more)))
+    if isinstance(made, int) and made < 1:
+        return back(name, "none")
+    return RedirectResponse(f"{study_path(name)}/enter", 303)
+
+
+def rounds_of(study: Study, person: Person, which: int | None, everything: bool) -> list[Round]:
+    """The rounds that are to be entered: one, those of somebody, or all that are open."""
+    pending = study.pending
+    if which is not None:
+        return [one for one in pending if one.id == which]
+    if everything:
+        return pending
+    return [one for one in pending if one.client == person.name]
+
+
+@router.get("/studies/{name}/enter")
+async def enter(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    which = whole_of(request.query_params.get("round", ""))
+    everything = bool(request.query_params.get("all"))
+    return await _enter(request, desk, person, name, which, everything)
+
+
+async def _enter(
+    request: Request,
+    desk: Desk,
+    person: Person,
+    name: str,
+    which: int | None,
+    everything: bool,
+    error: str = "",
+    given: Mapping[str, str] | None = None,
+) -> Response:
+    """The table of the round; error, given: what was wrong with what was entered."""
+    rounds = await desk.look(name, lambda one: rounds_of(one, person, which, everything))
+    query = f"round={which}" if which is not None else "all=1" if everything else ""
+    return page(
+        request,
+        "enter.html",
+        person,
+        422 if error else 200,
+        name=name,
+        rounds=rounds,
+        which=which,
+        everything=everything,
+        query=query,
+        error=error,
+        given=given or {},
+    )
+
+
+@router.get("/studies/{name}/sheet.{form}")
+async def sheet(request: Request, desk: At, person: Measurer, name: Name, form: str) -> Response:
+    which = whole_of(request.query_params.get("round", ""))
+    mine = bool(request.query_params.get("mine"))
+    rounds = await desk.look(name, lambda one: rounds_of(one, person, which, not mine))
+    file = name if which is None else f"{name} round {which}"
+    if form == "xlsx":
+        return attached(write_workbook(rounds, name), EXCEL, f"{file}.xlsx")
+    return attached(write_sheet(rounds, name), "text/csv; charset=utf-8", f"{file}.csv")
+
+
+@router.post("/studies/{name}/preview")
+async def preview(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    form = await request.form()
+    fields = {key: str(one) for key, one in form.items() if not isinstance(one, UploadFile)}
+    which, everything = whole_of(fields.get("round", "")), bool(fields.get("all"))
+    outside, again = bool(fields.get("outside")), bool(fields.get("again"))
+    upload = form.get("file")
+    raw = await upload.read() if isinstance(upload, UploadFile) else b""
+    decimal = fields.get("decimal") or None
+
+    def view(one: Study) -> tuple[Understood, Known]:
+        known = known_of(one)
+        rounds = rounds_of(one, person, which, everything)
+        file = upload is not None
+        if file:
+            grid = _uploaded(one, raw, desk.limits.unpacked)
+        else:
+            grid = _written(one, [] if outside else rounds, fields)
+        marks = marks_of(fields)
+        return entering.understood(grid, known, decimal, outside, again, file, marks), known
+
+    try:
+        read, known = await desk.look(name, view)
+    except CombGameError as error:
+        if outside:
+            return await _outside(request, person, name, error.said(PAGE), fields)
+        return await _enter(
+            request, desk, person, name, which, everything, error.said(PAGE), fields
+        )
+    text = json.dumps(
+        {
+            str(number): {str(arm): _json(x) for arm, x in told.items()}
+            for number, told in read.values.items()
+        }
+    )
+    if len(text) > LARGEST:
+        raise InputError(
+            "too-many-values",
+            "{n:,} values are too many for a page",
+            remedy="give them in parts, or with `combgame study tell`",
+            n=len(read.rows),
+        )
+    blank = [
+        number
+        for number, told in read.values.items()
+        if all(x is None for x in told.values()) and not outside
+    ]
+    return page(
+        request,
+        "preview.html",
+        person,
+        name=name,
+        read=read,
+        rows=sorted(read.rows, key=lambda row: not row.odd)[:SHOWN]
+        if len(read.rows) > SHOWN
+        else read.rows,
+        told=text,
+        marks=json.dumps(read.marks),
+        blank=blank,
+        left=any(_blank(row.entry) for row in read.rows)
+        or any(
+            set(known.rounds[n].left) - set(t) for n, t in read.values.items() if n in known.rounds
+        ),
+        outside=outside,
+        reason=fields.get("reason", ""),
+        query=fields.get("query", ""),
+        count=sum(k for row in read.rows for _, k in pulls(row.entry)),
+    )
+
+
+def _uploaded(study: Study, raw: bytes, most: int) -> Grid:
+    if not raw:
+        raise InputError("no-upload", "no file was chosen", remedy="choose one, or paste it")
+    return read_bytes(raw, known_column(study.problem), most=most)
+
+
+def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> Grid:
+    """What was typed or pasted."""
+    if "paste" in fields:
+        return entering.pasted(fields["paste"], study.problem, rounds)
+    typed = {
+        (one.id, name): fields.get(f"v-{one.id}-{arm}", "")
+        for one in rounds
+        for arm, name in zip(one.arms, one.names, strict=True)
+        if arm in one.left
+    }
+    if not any(text.strip() for text in typed.values()):
+        gone = _gone(rounds, fields)
+        if gone:
+            raise StudyError(
+                "not-open",
+                "{n:round|rounds} {rounds:list} {n:is|are} not open any more, so that nothing can "
+                "be entered for {n:it|them}",
+                remedy="look at what happened last: somebody else has entered it, or an older copy "
+                "of the study was put back",
+                n=len(gone),
+                rounds=gone,
+            )
+        raise InputError("nothing-entered", "no value was entered", remedy="enter at least one")
+    return entering.typed(typed)
+
+
+def _gone(rounds: list[Round], fields: Mapping[str, str]) -> list[int]:
+    """The rounds for which something was typed, and that are not open any more."""
+    typed = {
+        int(parts[1])
+        for key, text in fields.items()
+        if len(parts := key.split("-")) == 3 and parts[0] == "v" and text.strip()
+        if whole_of(parts[1]) is not None
+    }
+    return sorted(typed - {one.id for one in rounds})
+
+
+def marks_of(fields: Mapping[str, str]) -> dict[int, str]:
+    """The marks of the rounds that a form had when it was shown."""
+    marks = {whole_of(key[5:]): text for key, text in fields.items() if key.startswith("mark-")}
+    return {number: mark_of(text or None) for number, text in marks.items() if number is not None}
+
+
+def known_of(study: Study) -> Known:
+    with study.moment() as now:
+        status = now.status
+        return Known(
+            study.problem,
+            study.name,
+            status.estimates,
+            status.noise,
+            {one.id: one for one in now.pending},
+            prints_of(study.events(max(study.seq - LOOKED, 0))),
+            now.within(),
+        )
+
+
+def _json(entry: Any) -> Any:
+    return (
+        list(entry)
+        if isinstance(entry, list)
+        else {"mean": entry[0], "n": entry[1]}
+        if isinstance(entry, tuple)
+        else entry
+    )
+
+
+def _told(text: str) -> dict[int, dict[int, Any]]:
+    """What `preview` showed, as it comes back."""
+
+    def entry(x: Any) -> Any:
+        return (x["mean"], x["n"]) if isinstance(x, dict) else x
+
+    try:
+        return {
+            int(number): {int(arm): entry(x) for arm, x in told.items()}
+            for number, told in json.loads(text).items()
+        }
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        text = "what came back is not what was shown"
+        raise InputError("not-as-shown", text, remedy="enter it again") from None
+
+
+def _marks(text: str) -> dict[int, str]:
+    """And of which rounds."""
+    try:
+        return {int(number): mark_of(mark or None) for number, mark in json.loads(text).items()}
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        return {}
+
+
+@router.post("/studies/{name}/results")
+async def results(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    form = await request.form()
+    said = str(form.get("told", ""))
+    told, marks = _told(said), _marks(str(form.get("marks", "")))
+    later = form.get("blanks") == "later"
+    key = once_of(request, form, person, said)
+    if form.get("outside"):
+        reason = str(form.get("reason", "")).strip() or "measured outside the study"
+        number = await desk.do(
+            name,
+            lambda one: one.observe(told.get(0, {}), reason, person.name, bool(form.get("again"))),
+            key,
+        )
+        return back(name, "outside", number if isinstance(number, int) else 0)
+    some = {
+        Todo(number, marks.get(number, "")): {
+            arm: x for arm, x in values.items() if not (later and _blank(x))
+        }
+        for number, values in told.items()
+        if any(x is not None for x in values.values()) or form.get("blanks") == "missing"
+    }
+    await desk.do(name, lambda one: one.tell_many(some, not later, person.name), key)
+    n = sum(_many(x) for values in some.values() for x in values.values())
+    return back(name, "stored", n)
+
+
+def _blank(x: Any) -> bool:
+    """Whether a value, or a replicate, is missing."""
+    return x is None or (isinstance(x, list) and None in x)
+
+
+def _many(x: Any) -> int:
+    if x is None:
+        return 0
+    return (
+        sum(one is not None for one in x)
+        if isinstance(x, list)
+        else int(x[1])
+        if isinstance(x, tuple)
+        else 1
+    )
+
+
+async def _outside(
+    request: Request,
+    person: Person,
+    name: str,
+    error: str = "",
+    given: Mapping[str, str] | None = None,
+) -> Response:
+    return page(
+        request,
+        "outside.html",
+        person,
+        422 if error else 200,
+        name=name,
+        error=error,
+        given=given or {},
+    )
+
+
+@router.get("/studies/{name}/outside")
+async def outside_page(request: Request, person: Measurer, name: Name) -> Response:
+    return await _outside(request, person, name)

@@ -1,0 +1,171 @@
+"""Addresses that show studies, and hand out what they hold."""
+
+import math
+import time
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import RedirectResponse
+from starlette.requests import Request
+
+from ...._display.text import as_csv
+from ....errors import CombGameError
+from ...history import Ledger
+from ...study import Study
+from ...values import pulls
+from ..validation import Name
+from . import views
+from .rendering import At, Reader, attached, kept_of, page, study_path, whole_of
+from .wording import PAGE
+
+router = APIRouter(include_in_schema=False)
+LISTED = 30  # studies on a page
+FRESH = 20.0  # seconds for which what depends on the time is kept
+
+
+@router.get("/")
+async def studies(request: Request, desk: At, person: Reader) -> Response:
+    names = await desk.names()
+    pages = max(math.ceil(len(names) / LISTED), 1)
+    which = min(max(whole_of(request.query_params.get("page", "1")) or 1, 1), pages)
+    some = names[(which - 1) * LISTED : which * LISTED]
+    last = await desk.work(desk.shelf.last, some)
+    kept, turn = kept_of(request), int(time.time() / FRESH)
+
+    async def one(name: str) -> dict[str, Any]:
+        def view(study: Study) -> dict[str, Any]:
+            with study.moment() as now:
+                return views.brief(now)
+
+        key = ("brief", name, last.get(name), turn)
+        try:
+            made: dict[str, Any] | None = kept.look(key)
+            return made or kept.keep(key, await desk.look(name, view))
+        except CombGameError as error:
+            return {"name": name, "error": error.said(PAGE), "mood": "stopped"}
+
+    return page(
+        request,
+        "studies.html",
+        person,
+        here="studies",
+        studies=[await one(name) for name in some],
+        total=len(names),
+        page=which,
+        pages=pages,
+        watch="/api/v1/changes",
+    )
+
+
+@router.get("/studies/{name}")
+async def study(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    kept, turn = kept_of(request), int(time.time() / FRESH)
+
+    def view(one: Study) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        with one.moment() as now:
+            key = ("study", name, now.head, now.state, turn)
+            made = kept.look(key) or kept.keep(key, views.study(now, one.seq))
+            events = one.events(max(one.seq - views.RECENT, 0))
+        return made, views.logged(reversed(events), one.problem.label)
+
+    made, events = await desk.look(name, view)
+    mine = [one for one in made["open"] if one["client"] == person.name]
+    return page(
+        request,
+        "study.html",
+        person,
+        it=made,
+        events=events,
+        mine=len(mine),
+        watch=f"/api/v1{study_path(name)}/changes",
+    )
+
+
+@router.get("/studies/{name}/pictures")
+async def pictures(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    kept = kept_of(request)
+
+    def head(one: Study) -> tuple[str, float | None]:
+        with one.moment() as now:
+            return now.head, one.expects
+
+    def view(one: Study) -> dict[str, Any]:
+        with one.moment(history=True) as now:
+            return views.pictures(now)
+
+    at, expects = await desk.look(name, head)
+    key = ("pictures", name, at)
+    made = kept.look(key) or kept.keep(key, await desk.aside(name, view))
+    return page(request, "pictures.html", person, name=name, it=made, expects=expects)
+
+
+@router.get("/studies/{name}/log")
+async def log(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    before = whole_of(request.query_params.get("before", ""))
+
+    def view(one: Study) -> tuple[list[dict[str, Any]], int]:
+        with one.moment():
+            last = one.seq
+        end = last if before is None else min(max(before - 1, 0), last)
+        begin = max(end - views.EVENTS, 0)
+        events = one.events(begin, end - begin) if end > begin else []
+        return views.logged(reversed(events), one.problem.label), last
+
+    events, last = await desk.look(name, view)
+    return page(
+        request,
+        "log.html",
+        person,
+        name=name,
+        events=events,
+        older=events[-1]["seq"] if events and events[-1]["seq"] > 1 else None,
+        newer=events[0]["seq"] + views.EVENTS + 1 if events and events[0]["seq"] < last else None,
+        last=last,
+    )
+
+
+@router.get("/studies/{name}/decision")
+async def decision(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    def view(one: Study) -> dict[str, Any]:
+        with one.moment() as now:
+            return views.study(now, one.seq)
+
+    return page(request, "decision.html", person, it=await desk.look(name, view), now=time.time())
+
+
+@router.get("/studies/{name}/report")
+async def report(name: Name) -> Response:
+    return RedirectResponse(f"/api/v1{study_path(name)}/report", 303)
+
+
+@router.get("/studies/{name}/export.json")
+async def export(desk: At, person: Reader, name: Name) -> Response:
+    text = await desk.aside(name, lambda one: one.export())
+    return attached(text, "application/json", f"{name}.json")
+
+
+@router.get("/studies/{name}/values.csv")
+async def values(desk: At, person: Reader, name: Name) -> Response:
+    def view(one: Study) -> str:
+        with one.moment(history=True) as now:
+            return now.export(None, "round", "csv")
+
+    return attached(await desk.aside(name, view), "text/csv; charset=utf-8", f"{name}.csv")
+
+
+@router.get("/studies/{name}/arms.csv")
+async def by_arm(desk: At, person: Reader, name: Name) -> Response:
+    """All values that count, a line each, as data from outside are given to another study."""
+
+    def view(one: Study) -> str:
+        with one.moment(history=True) as now:
+            told = Ledger.of(one.problem.d, now.events).counting(range(one.problem.d))
+        return as_csv(
+            [
+                {"arm": one.problem.label([arm]), "value": value, "n": n}
+                for _, arm, entry in told
+                for value, n in pulls(entry)
+            ]
+        )
+
+    return attached(await desk.aside(name, view), "text/csv; charset=utf-8", f"{name} by arm.csv")

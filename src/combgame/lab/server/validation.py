@@ -1,0 +1,112 @@
+"""Problems that somebody sends: plain data that can neither run code nor fill the memory.
+
+Names in paths.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import Depends, Path
+
+from ...errors import InputError, must_be, plain_text
+from ...io import from_data, problem_from
+from ...problem import Problem
+from .settings import Limits
+
+InPath = Annotated[str, Path(description="The study's name.", max_length=2000)]
+
+
+async def named(name: InPath) -> str:
+    """A study's name, as it stands in a path: `guard` keeps it in one piece."""
+    return plain_text("name", unquote(name), "a text, such as 'plate-7'")
+
+
+Name = Annotated[str, Depends(named)]
+
+
+FORBIDDEN = ("module", "qualname")  # of classes that are not combgame's
+SIZES = ("d", "arms", "size", "rows", "columns", "stages", "width", "layers")
+
+
+def problem_of(data: Any, limits: Limits) -> Problem:
+    """A problem as `to_data` writes it, or as a problem file has it."""
+    if not isinstance(data, Mapping):
+        raise must_be("problem", data, "a table, as to_data writes it or as a problem file has it")
+    check(data, limits)
+    made = from_data(data, "problem") if "kind" in data else problem_from(data, "problem")[0]
+    if not isinstance(made, Problem):
+        raise must_be("problem", made, "a Problem")
+    within(made.d, "arms", limits.arms)
+    return made
+
+
+def described(data: Any, limits: Limits) -> Any:
+    """A rule: a name, or what `to_data` wrote."""
+    if isinstance(data, str):
+        return data
+    check(data, limits)
+    return from_data(data, "rule")
+
+
+def check(data: Any, limits: Limits) -> None:
+    """What can be said before anything is made of it."""
+    items = 0
+    for table in tables(data, limits.nesting):
+        items += len(table)
+        within(items, "entries", limits.entries)
+        if not isinstance(table, Mapping):
+            continue
+        if str(table.get("kind")).lower() == "oracle" or any(one in table for one in FORBIDDEN):
+            text = "a problem that is sent cannot have a function or a class of one's own"
+            remedy = "list its sets with Listed, or use it from Python only"
+            raise InputError("code-refused", text, remedy=remedy)
+        sizes = [table[key] for key in SIZES if type(table.get(key)) is int]
+        for size in sizes:
+            within(size, "arms", limits.arms)
+        kind = table.get("kind")
+        if kind in ("integer-program", "IntegerProgram"):
+            check_time(table.get("time_limit", 60.0), limits.seconds)
+        if kind in ("matchings", "Matchings"):
+            sides = [table.get(key) for key in ("rows", "columns")]
+            lengths = [len(one) if isinstance(one, list) else one for one in sides]
+            if all(type(one) is int for one in lengths):
+                within(lengths[0] * lengths[1], "arms", limits.arms)  # type: ignore[operator]
+        if kind == "grid-network" and sizes:
+            within(2 * sizes[0] ** 2, "edges", limits.edges)
+        if kind == "line-network" and len(sizes) == 2:
+            within(max(sizes) ** 2 * min(sizes), "edges", limits.edges)
+        edges = table.get("edges")
+        if isinstance(edges, list):
+            within(len(edges), "edges", limits.edges)
+
+
+def check_time(given: Any, most: float) -> None:
+    """Of an integer programme: making one already solves it."""
+    if not isinstance(given, int | float) or not given <= most:
+        text = "an integer programme may take {given} seconds, and here at most {most:g}"
+        remedy = "give it a time_limit of at most {most:g}"
+        raise InputError("too-long", text, remedy=remedy, given=given, most=most)
+
+
+def tables(data: Any, nesting: int) -> Iterator[Mapping[str, Any] | list[Any]]:
+    """All tables and lists in some data, as far as they are nested."""
+    around: list[tuple[Any, int]] = [(data, 1)]
+    while around:
+        one, depth = around.pop()
+        if not isinstance(one, Mapping | list):
+            continue
+        if depth > nesting:
+            text, remedy = "the data are nested more than {most} deep", "send flatter data"
+            raise InputError("nested-too-deep", text, remedy=remedy, most=nesting)
+        yield one
+        inside = one.values() if isinstance(one, Mapping) else one
+        around += [(two, depth + 1) for two in inside if isinstance(two, dict | list)]
+
+
+def within(number: int, what: str, most: int) -> None:
+    if number > most:
+        text = "{number:,} {what} are above this service's limit of {most:,}"
+        remedy = "send less at a time, or a smaller problem"
+        about = {"number": number, "what": what, "most": most}
+        raise InputError("above-limit", text, remedy=remedy, **about)

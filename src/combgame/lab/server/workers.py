@@ -1,0 +1,291 @@
+"""The open studies of a storage. Each has a thread of its own, which does what is asked of it in
+turn: neither a slow database nor a long computation holds up the requests of other studies.
+
+Who watches studies, and what is new: the number of a study's last event.
+"""
+
+import asyncio
+import contextvars
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from ...errors import CombGameError, StoreError
+from ...storage.transaction import Repeated, Request, once
+from ..policy import COMPILED_FROM
+from ..study import Study
+from .errors import too_many
+from .logs import log
+from .registry import Shelf
+from .settings import Limits
+
+
+class Change(NamedTuple):
+    """A study has got events up to this number."""
+
+    name: str
+    seq: int
+
+
+class Changes:
+    """Tells everybody who watches. It belongs to one event loop."""
+
+    def __init__(self, most: int, beat: float = 15.0) -> None:
+        self.most, self.beat = most, beat
+        self.known: dict[str, int] = {}  # the last event of each study that was heard of
+        self.closed = False
+        self._watchers: dict[asyncio.Queue[Change | None], str | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._watchers)
+
+    @property
+    def watched(self) -> set[str | None]:
+        """The studies that somebody watches; None: all of them."""
+        return set(self._watchers.values())
+
+    def publish(self, name: str, seq: int) -> None:
+        """To whom it concerns, unless it is known."""
+        if self.known.get(name) == seq:
+            return
+        self.known[name] = seq
+        for queue, wanted in self._watchers.items():
+            if wanted is None or wanted == name:
+                if queue.full():  # a reader that is slow needs the last one only
+                    queue.get_nowait()
+                queue.put_nowait(Change(name, seq))
+
+    def close(self) -> None:
+        """End every stream, so that a server can stop."""
+        self.closed = True
+        for queue in self._watchers:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(None)
+
+    def check_room(self) -> None:
+        """Whether one more may watch."""
+        if len(self._watchers) >= self.most:
+            raise too_many("watchers", self.most)
+
+    @contextmanager
+    def watch(self, name: str | None) -> Iterator[asyncio.Queue[Change | None]]:
+        """Changes of one study from now on, or of all; None ends them."""
+        queue: asyncio.Queue[Change | None] = asyncio.Queue(100)
+        self._watchers[queue] = name
+        try:
+            yield queue
+        finally:
+            del self._watchers[queue]
+
+    async def stream(self, queue: "asyncio.Queue[Change | None]") -> AsyncIterator[Change | None]:
+        """Changes as they come, and None from time to time, while there are none."""
+        while not self.closed:
+            try:
+                change = await asyncio.wait_for(queue.get(), self.beat)
+            except TimeoutError:
+                yield None
+                continue
+            if change is None:
+                return
+            yield change
+
+
+T = TypeVar("T")
+ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then it is opened again
+
+
+class Place:
+    """A study at the desk, and the thread that works on it. users: requests that wait for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.users = name, 0
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="study")
+        self.study: Study | None = None
+        self.warm = False  # nothing is compiled any more when it is used
+
+    def close(self) -> None:
+        study, self.study, self.warm = self.study, None, False
+        if study is not None:
+            study.close()
+
+    def leave(self) -> None:
+        """After what still runs."""
+        self.thread.submit(self.close)
+        self.thread.shutdown(wait=False)
+
+
+class Desk:
+    """All studies of a storage, opened when they are needed. What other processes have written is
+    read before every look, as `Study` does it, so several servers may share a storage.
+    """
+
+    def __init__(self, storage: str, limits: Limits, engine: str = "auto") -> None:
+        self.storage, self.limits, self.engine = storage, limits, engine
+        self.shelf = Shelf(storage, limits.waiting)
+        self.changes = Changes(limits.watchers)
+        self._places: OrderedDict[str, Place] = OrderedDict()
+        self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="desk")
+        self._aside = asyncio.Semaphore(2)
+        self._polling: asyncio.Task[None] | None = None
+
+    @property
+    def open(self) -> int:
+        """How many studies are open."""
+        return sum(one.study is not None for one in self._places.values())
+
+    # ---- work
+
+    async def work(self, call: Callable[..., T], *given: Any) -> T:
+        """A call in a thread of the pool."""
+        return await _run(self._pool, call, *given)
+
+    async def names(self) -> list[str]:
+        return await self.work(self.shelf.names)
+
+    async def look(self, name: str, view: Callable[[Study], T]) -> T:
+        """What a view of a study shows. It takes its turn with those who write."""
+        with self._taken(name) as place:
+            return await _run(place.thread, self._at, place, view)
+
+    async def do(
+        self, name: str, verb: Callable[[Study], T], request: Request | None = None
+    ) -> T | Any:
+        """What a verb that writes returns; of a request that was made before, what it returned
+        then, as plain data.
+        """
+        with self._taken(name) as place:
+            try:
+                return await _run(place.thread, self._at, place, verb, request)
+            except Repeated as done:
+                return done.answer
+            finally:
+                if place.study is not None and place.study.seq:
+                    self.changes.publish(name, place.study.seq)
+
+    async def aside(self, name: str, view: Callable[[Study], T]) -> T:
+        """A view that takes long: of a study that is opened for it, so that nobody waits."""
+        async with self._aside:
+            return await self.work(self._apart, name, view)
+
+    async def create(
+        self, make: Callable[[str], Study], name: str, request: Request | None = None
+    ) -> None:
+        """Make a study; make: from the storage."""
+        with self._taken(name) as place:
+            with suppress(Repeated):
+                await _run(place.thread, self._make, place, make, request)
+            if place.study is not None:
+                self.changes.publish(name, max(place.study.seq, 1))
+
+    def _at(self, place: Place, view: Callable[[Study], T], request: Request | None = None) -> T:
+        """Another study may be there by now under the name: then that one is meant."""
+        for last in (False, True):
+            try:
+                if request is not None:  # it will be remembered beside the studies
+                    self.shelf.furnish()
+                if place.study is None:
+                    place.study = self._opened(place.name)
+                if not place.warm:
+                    warm(place.study)
+                    place.warm = True
+                with once(request):
+                    return view(place.study)
+            except CombGameError as error:
+                if error.code in ANEW:
+                    place.close()
+                    if not last:
+                        self.shelf.renew()
+                        continue
+                raise
+        raise AssertionError
+
+    def _opened(self, name: str) -> Study:
+        return Study.open(self.storage, name, engine=self.engine, timeout=self.limits.waiting)
+
+    def _apart(self, name: str, view: Callable[[Study], T]) -> T:
+        with self._opened(name) as study:
+            return view(study)
+
+    def _make(self, place: Place, make: Callable[[str], Study], request: Request | None) -> None:
+        self.shelf.furnish()
+        with once(request):
+            made = make(self.storage)
+        place.close()
+        place.study = made
+
+    @contextmanager
+    def _taken(self, name: str) -> Iterator[Place]:
+        place = self._places.get(name)
+        if place is None:
+            place = self._places[name] = Place(name)
+        self._places.move_to_end(name)
+        place.users += 1
+        try:
+            yield place
+        finally:
+            place.users -= 1
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Close studies that nobody has used for long, and forget names that are none."""
+        if len(self._places) > self.limits.studies or not all(
+            one.study for one in self._places.values()
+        ):
+            idle = [one for one in self._places.values() if not one.users]
+            much = max(len(self._places) - self.limits.studies, 0)
+            for place in {*(one for one in idle if one.study is None), *idle[:much]}:
+                del self._places[place.name]
+                place.leave()
+
+    # ---- what others write
+
+    async def start(self) -> None:
+        self._polling = asyncio.create_task(self._poll())
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(self.limits.poll)
+            watched = self.changes.watched
+            if watched:
+                try:
+                    for name, seq in (await self.work(self._last, watched)).items():
+                        self.changes.publish(name, seq)
+                except StoreError as error:  # whoever asks for something is told
+                    log("warning", "unreadable", code=error.code)
+
+    def _last(self, watched: set[str | None]) -> dict[str, int]:
+        names = self.shelf.names() if None in watched else [one for one in watched if one]
+        return self.shelf.last(names)
+
+    async def stop(self) -> None:
+        """After the last request: close everything."""
+        self.changes.close()
+        if self._polling is not None:
+            self._polling.cancel()
+        for place in self._places.values():
+            place.leave()
+            await self.work(place.thread.shutdown)
+        self._places.clear()
+        await self.work(self.shelf.close)
+        self._pool.shutdown(wait=True)
+
+
+async def _run(pool: ThreadPoolExecutor, call: Callable[..., T], *given: Any) -> T:
+    context = contextvars.copy_context()
+    return await asyncio.get_running_loop().run_in_executor(
+        pool, partial(context.run, call, *given)
+    )
+
+
+def warm(study: Study) -> None:
+    """Compile what a large study needs, before it is used: a compiler takes seconds, and a
+    transaction that waits for one would keep everybody else from writing.
+    """
+    if study.problem.d >= COMPILED_FROM:
+        twin = study.twin()
+        for todo in twin.ask(1):
+            twin.tell(todo, {})

@@ -1,0 +1,480 @@
+"""A study as one process has it: the advisor, brought up to date and written to in transactions.
+
+The threads of one process that share a study take turns, and none of them waits for ever.
+
+What no caller waits for: a thread that does it after the call has returned.
+
+A snapshot and SQLite's checkpoint make a later call quicker and keep nothing: if they fail, nothing
+is lost, and nobody is told.
+"""
+
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
+
+from .._fingerprint import digest
+from .._messages import Option, Sentence
+from ..errors import Notice, StoreError, must_be, said_by
+from ..storage import clock
+from ..storage.base import Log, Storage
+from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
+from ..storage.process import CHILDREN, deferred
+from ..storage.transaction import CURRENT, check_repeated, once
+from .history import Behind, Ledger
+from .policy import Advisor
+from .round import Record
+from .settings import Setting
+from .snapshot import EVERY, capture, load, pack
+from .versions import here, mixed
+
+
+class Keeper:
+    """Runs `work` in a thread of its own, once at a time."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Unless it is at work already. (In a forked child, nobody is.)"""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            with suppress(RuntimeError):  # the interpreter is shutting down
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Until it is done."""
+        thread = self._thread
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        with suppress(Exception):  # whatever it is, the next call says it
+            self._work()
+
+
+class Turns:
+    """A lock that a thread may take again while it has it. seconds: how long the others wait."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self._name, self._seconds = name, seconds
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=self._seconds):
+            text = (
+                "study {name!r}: another thread of this process has been using it for {seconds:g} "
+                "seconds"
+            )
+            remedy = "try again, or give a longer {timeout}"
+            about = {"name": self._name, "seconds": self._seconds, "timeout": Option("timeout")}
+            raise StoreError("thread-busy", text, remedy=remedy, **about)
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def forked(self) -> bool:
+        """In a child: begin anew, as a thread of the parent's is not there to end its turn; whether
+        one was at work.
+        """
+        free = self._lock.acquire(blocking=False)
+        self._lock = threading.RLock()
+        return not free
+
+
+RATE = 20.0  # a snapshot may take a twentieth of the time
+CHECKPOINT = 200  # transactions
+
+
+T = TypeVar("T")
+
+
+class Batch:
+    """The events of one transaction."""
+
+    def __init__(self, session: "Session", advisor: Advisor, log: Log, client: str | None) -> None:
+        self._session, self.advisor, self.log, self.client = session, advisor, log, client
+        self.at, self.before = session.at, advisor.ledger.seq
+        self.events: list[Sealed] = []
+        self.answer: Any = None  # what the verb returns, as plain data
+        self.clean = True  # the advisor is still that of what is stored
+        self._was = None if session.untold else advisor.ended
+
+    @property
+    def certified(self) -> bool:
+        """By this very transaction, or just before it."""
+        ended = self.advisor.ended
+        return ended is not None and ended is not self._was and ended["why"] == "certified"
+
+    def look_up(self, number: int) -> Record:
+        """A round, also one that has ended."""
+        return self.advisor.ledger.look_up(
+            number, lambda: (one.event for one in self.log.events(after=1, round=number))
+        )
+
+    def choose(self, wanted: int) -> dict[str, Any]:
+        """The arms of a new round, and its block where plays have levels; wanted: rounds that are
+        asked for together, this one included.
+        """
+        self.clean = False
+        arms = list(self.advisor.choose(wanted))
+        self.advisor.check_choice()
+        return {"arms": arms, "block": self.advisor.block} if self.advisor.block else {"arms": arms}
+
+    def add(
+        self,
+        kind: str,
+        round: int | None = None,
+        reason: str | None = None,
+        chosen: bool = False,
+        **data: Any,
+    ) -> None:
+        for what, value, kind_of in (
+            ("round", round, int),
+            ("client", self.client, str),
+            ("reason", reason, str),
+        ):
+            # a database would give back another value than was sealed
+            if value is not None and type(value) is not kind_of:
+                kinds = "of the type {kind}, or None"
+                raise must_be(what, value, kinds, kind=kind_of.__name__)
+        number, by = self.advisor.ledger.seq + 1, here()
+        event = Event(number, kind, self.at, round, self.client, reason, data, by)
+        one = Sealed(event, seal(self.advisor.ledger.seal, event))
+        clean, self.clean = self.clean, False
+        try:
+            self._session.go_on(self.advisor, one, self.log, self.events, chosen)
+        except Behind:
+            self.clean = clean
+            raise
+        self.events.append(one)
+        self.certify()
+
+    def certify(self) -> None:
+        """Give the certificate, if one is due."""
+        if self.advisor.due:
+            self.add("certified", **self.advisor.certificate())
+
+
+class Session:
+    """One study in one process; its threads take turns."""
+
+    def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
+        self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
+        self.lock = Turns(name, storage.timeout)
+        self._advisor: Advisor | None = None
+        self._lost: Sentence | None = None  # why it cannot go on
+        # all rounds up to some event, where something looked back: used at once, or dropped
+        self._whole: Ledger | None = None
+        self._used = False
+        self._hurry = False  # others are waiting for what is done now
+        self._keeper = Keeper(self._keep)
+        self.at = -math.inf  # when the last transaction began
+        self.off: Sentence | None = None  # by how much this machine's clock was wrong then
+        self._told: set[str] = set()  # what was said already
+        self.untold = False  # that a certificate was given
+        self._due = False  # a snapshot
+        self._stored = 0  # transactions since the last checkpoint
+        # seconds in transactions since the last snapshot, and what that one took
+        self._spent = self._price = 0.0
+        CHILDREN.add(self)
+
+    def write(self, client: str | None, act: Callable[[Batch], T], certify: bool = True) -> T:
+        """As `writing`, for what may look back at all rounds: they are read before others have to
+        wait for it, and `act` begins again.
+        """
+        with self.lock:
+            for _ in range(2):  # others may retract something meanwhile
+                try:
+                    with self.writing(client, certify=certify) as batch:
+                        return act(batch)
+                except Behind as behind:
+                    self._read(behind.event)
+            with self.writing(client, hurry=False, certify=certify) as batch:
+                return act(batch)
+
+    def forked(self, torn: bool) -> None:
+        """In a child: a thread of the parent's that was at work here is not there to end it."""
+        if self.lock.forked():
+            self._forget()
+
+    @contextmanager
+    def writing(
+        self, client: str | None, hurry: bool = True, certify: bool = True
+    ) -> Iterator[Batch]:
+        """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
+        nothing. hurry: what takes long to catch up with is read before; certify: a certificate that
+        another version did not find due is given before.
+        """
+        with self.lock, deferred(), ExitStack() as stack:
+            if self._advisor is None:
+                self._read()
+            if certify:
+                self._certify(client)
+            self._used = False
+            # others may write as fast as it reads
+            for self._hurry in (True, True, False) if hurry else (False,):
+                try:
+                    batch = stack.enter_context(self._locked(client, certify))
+                    break
+                except Behind:
+                    self._read()
+            yield batch
+
+    def _certify(self, client: str | None) -> None:
+        """Give a certificate that is known to be due, in a transaction of its own: it stays given,
+        whatever becomes of what is done then. The next one that is stored tells of it.
+        """
+        if self._advisor is not None and self._advisor.due:
+            with once(None), self._locked(client, certify=True) as batch:
+                pass
+            self.untold = bool(batch.events)
+
+    @contextmanager
+    def _locked(self, client: str | None, certify: bool) -> Iterator[Batch]:
+        batch, began = None, perf_counter()
+        try:
+            with self.storage.writing() as log:
+                advisor = self._catch_up(log)
+                batch, request = Batch(self, advisor, log, client), CURRENT.get()
+                if request is not None:
+                    check_repeated(request, log.answered(request.key))
+                if certify:
+                    batch.certify()
+                yield batch
+                if batch.events:
+                    log.append(batch.events)
+                due = advisor.ledger.seq // EVERY > batch.before // EVERY
+                if request is not None:
+                    log.remember(request, batch.answer)
+                    if due:
+                        log.forget()
+            self._tell_keeper(due)
+            self.untold = False
+        except BaseException as error:
+            known = isinstance(error, Behind) if batch is None else batch.clean
+            if not known:
+                self._forget()  # it may be ahead of what is stored: to be made again
+            raise
+        finally:
+            self._hurry = False
+            self._spent += perf_counter() - began
+            if not self._used:
+                self._whole = None
+
+    @contextmanager
+    def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
+        """Catch up, and look: at one moment, which others do not change; history: with all events
+        up to that moment.
+        """
+        with self.lock:
+            with deferred():
+                try:
+                    with self.storage.reading() as log:
+                        advisor = self._catch_up(log)
+                        events = self._history(advisor, log) if history else []
+                except BaseException:
+                    self._forget()
+                    raise
+            yield advisor, events
+
+    def _history(self, advisor: Advisor, log: Log) -> list[Event]:
+        """All events up to where an advisor stands."""
+        events, last = self._checked(log.portions(before=advisor.ledger.seq + 1))
+        if last != advisor.ledger.seal:  # replaced since it caught up
+            raise self._lose(advisor.ledger.seq)
+        return events
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event that is known here."""
+        return 0 if self._advisor is None else self._advisor.ledger.seq
+
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """All of them, whatever becomes of the advisor; or at most so many after one."""
+        before = None if most is None else after + most + 1
+        with self.lock, self.storage.reading() as log:
+            if after == 0:
+                return self._checked(log.portions(0, before))[0]
+            stored = log.events(after - 1, before)
+        first = stored.pop(0)[1] if stored else ""
+        return checked(stored, self.name, first)
+
+    def _checked(self, portions: Iterable[list[Sealed]]) -> tuple[list[Event], str]:
+        """Events from the first one on, and the seal of the last one."""
+        events: list[Event] = []
+        last = ""
+        with no_collecting():
+            for portion in portions:
+                events += checked(portion, self.name, last)
+                last = portion[-1].seal
+        return events, last
+
+    def head(self, advisor: Advisor) -> str:
+        """The number and the seal of the last event; "" where nothing outlives the process, so that
+        there is nothing to compare.
+        """
+        return f"{advisor.ledger.seq}:{advisor.ledger.seal}" if self.storage.url else ""
+
+    def _catch_up(self, log: Log) -> Advisor:
+        """Fold what others have stored."""
+        if self._lost is not None:
+            raise said_by(StoreError, self._lost)
+        advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
+        seq, known = advisor.ledger.seq, advisor.ledger.seal
+        # in one read, which is of one moment in any database
+        news = log.events(after=max(seq - 1, 0))
+        # the last one must be there, as it knows it
+        if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
+            if self._advisor is not None:
+                raise self._lose(seq)
+            # that was a snapshot of other events
+            advisor, seq = (load(self.setting, self.engine, None), 0)
+            news = log.events()
+        if self._hurry and len(news) > EVERY:
+            raise Behind
+        self._due |= len(news) > EVERY
+        self._advisor = advisor
+        for one in news[1:] if seq else news:
+            check_seal(advisor.ledger.seal, one, self.name)
+            self.go_on(advisor, one, log)
+        ledger = advisor.ledger
+        self.at = log.now()
+        self.off = clock.off(self.at)
+        self.say(self.off)
+        self.say(mixed(ledger.versions, ledger.turns))
+        return advisor
+
+    def say(self, what: Sentence | None) -> None:
+        """Warn, once."""
+        if what is not None and what.code not in self._told:
+            self._told.add(what.code)
+            said = what.within("study {study!r}", study=self.name)
+            warnings.warn(Notice(said), stacklevel=2)
+
+    def _lose(self, seq: int) -> StoreError:
+        """For good: a worker that tries again must not go on with other data unawares."""
+        self._lost = Sentence(
+            "event-replaced",
+            "study {name!r}: event {seq} is not what was stored, because the file was changed or "
+            "put back",
+            remedy="open it again to go on with what it has now",
+            name=self.name,
+            seq=seq,
+        )
+        return said_by(StoreError, self._lost)
+
+    def go_on(
+        self,
+        advisor: Advisor,
+        one: Sealed,
+        log: Log,
+        before: Sequence[Sealed] = (),
+        chosen: bool = False,
+    ) -> None:
+        """One more event; before: those that come before it and are not stored yet."""
+        advisor.apply(one.event, _Past(self, advisor.ledger, log, before), chosen)
+        advisor.ledger.seal = one.seal
+        if self._whole is not None and self._whole.open is advisor.ledger.open:
+            self._whole = None  # the advisor goes on with its rounds
+            self._due = True  # whoever opens the study need not look back at all of them again
+
+    def whole(
+        self, event: Event, ledger: Ledger, log: Log, before: Sequence[Sealed] = ()
+    ) -> Ledger:
+        """All rounds of a study as far as a ledger knows it, for the event that comes next; before:
+        as for `go_on`.
+        """
+        if self._whole is None and self._hurry and ledger.seq > EVERY:
+            raise Behind(event)
+        whole = self._whole or Ledger.of(len(ledger.pending), (), ledger.first)
+        after = max(whole.seq - 1, 0)
+        news = log.events(after, ledger.seq + 1)
+        news += [one for one in before if one.event.seq > after]
+        if whole.seq:
+            if not news or news[0].seal != whole.seal:  # it is of other events
+                self._whole = None
+                return self.whole(event, ledger, log, before)
+            del news[0]
+        with no_collecting():
+            for one in news:
+                check_seal(whole.seal, one, self.name)
+                whole.apply(one.event)
+                whole.seal = one.seal
+        self._whole, self._used = whole, True
+        return whole
+
+    def _read(self, coming: Event | None = None) -> None:
+        """Catch up while others may write; coming: and look back at all rounds, for an event that
+        is to come.
+        """
+        self._hurry = False
+        with deferred():
+            try:
+                with self.storage.reading() as log:
+                    advisor = self._catch_up(log)
+                    if coming is not None:
+                        whole = self.whole(coming, advisor.ledger, log)
+                        advisor.ledger.rehearse(whole, coming)
+            except BaseException:
+                self._forget()
+                raise
+
+    def _forget(self) -> None:
+        self._advisor = self._whole = None
+
+    def close(self) -> None:
+        """Let go of the storage, when what is under way is done; a snapshot that is due is
+        taken.
+        """
+        self._price = 0.0
+        self._keeper.wait()
+        if self._due:
+            self._keeper.begin()
+            self._keeper.wait()
+        with self.lock:
+            self.storage.close()
+
+    def _tell_keeper(self, due: bool) -> None:
+        """After something was stored: what is to be done, that no caller waits for. A snapshot has
+        its price, so it waits until `RATE` times as much was spent in other ways.
+        """
+        if self.storage.url is None:
+            return
+        self._due |= due
+        self._stored += 1
+        if (self._due and self._spent >= RATE * self._price) or self._stored >= CHECKPOINT:
+            self._keeper.begin()
+
+    def _keep(self) -> None:
+        """A snapshot if one is due; others may write between taking and storing it."""
+        if self._due and self._spent >= RATE * self._price:
+            began = perf_counter()
+            with self.lock:
+                advisor, self._due, self._spent = self._advisor, False, 0.0
+                taken = None if advisor is None else capture(advisor)
+                seq = 0 if advisor is None else advisor.ledger.seq
+            if taken is not None:
+                body = pack(*taken)
+                with self.lock, self.storage.writing() as log:
+                    log.keep(seq, digest(), body)
+            self._price = perf_counter() - began
+        if self._stored >= CHECKPOINT:
+            self._stored = 0
+            self.storage.checkpoint()
+
+
+class _Past(NamedTuple):
+    """What was before an event, for a ledger that looks back."""
+
+    session: Session
+    ledger: Ledger
+    log: Log
+    before: Sequence[Sealed]
+
+    def whole(self, event: Event) -> Ledger:
+        return self.session.whole(event, self.ledger, self.log, self.before)

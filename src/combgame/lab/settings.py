@@ -1,0 +1,261 @@
+"""What determines a study: checked once, described as plain data, and made again from that."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._fingerprint import digest
+from .._messages import Call, Option
+from ..engine.state import Floats, vector
+from ..errors import SEED, CombGameError, InputError, StoreError, StudyError, must_be, whole
+from ..io import from_data, problem_from, to_data
+from ..problem import Problem, check_deltas
+from ..rules import RuleBase, Stopping
+from ..rules.base import settled, stopping_of
+from ..rules.presets import make_rule
+from ..stopping.base import StoppingBase
+
+REPLICATES = 10_000  # of an arm in one round
+LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
+NAMES = (
+    "problem",
+    "rule",
+    "delta",
+    "threshold",
+    "seed",
+    "epsilon",
+    "min_pulls",
+    "replicates",
+    "max_rounds",
+    "deadline",
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Everything that determines what a study asks, given what it is told, and when it ends."""
+
+    problem: Problem
+    rule: str | RuleBase
+    delta: float
+    threshold: str | StoppingBase
+    seed: int
+    epsilon: float
+    min_pulls: int
+    replicates: int  # of every arm in a round, unless it is asked for others
+    max_rounds: int | None
+    deadline: float | None  # seconds since 1970
+
+    @cached_property
+    def chosen(self) -> RuleBase:
+        return settled(make_rule(self.rule), [self.delta])
+
+    def first(self) -> Floats:
+        """Values that the start has of each arm."""
+        problem = self.problem.maximised
+        needed = vector(problem.answers.deciding(), problem.d) > 0.5
+        return np.where(needed, float(max(self.min_pulls, 1)), 0.0)
+
+    @cached_property
+    def stopping(self) -> Stopping:
+        return self.stopping_at(self.delta)
+
+    def stopping_at(
+        self, delta: float, problem: Problem | None = None, epsilon: float | None = None
+    ) -> Stopping:
+        """The stopping rule for another delta or epsilon, or for the problem under other
+        numbers.
+        """
+        enough = self.epsilon if epsilon is None else epsilon
+        return stopping_of(
+            self.chosen,
+            self.threshold,
+            problem or self.problem.maximised,
+            [delta],
+            epsilon=enough,
+        )
+
+    def described(self) -> dict[str, Any]:
+        """As plain data. What no file can hold (your own oracle, your own rule) is described by its
+        text.
+        """
+        data: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
+        for part in ("problem", "rule", "threshold"):
+            try:
+                data[part] = to_data(data[part])
+            except InputError:
+                data[part] = {"own": repr(data[part])}
+        return {"sources": digest(), **data}
+
+
+def check_setting(
+    problem: Problem,
+    rule: str | RuleBase,
+    delta: float,
+    threshold: str | StoppingBase,
+    seed: int,
+    epsilon: float,
+    min_pulls: int,
+    replicates: int,
+    max_rounds: int | None,
+    deadline: Any,
+) -> Setting:
+    """The setting, or a sentence."""
+    if not isinstance(problem, Problem):
+        raise must_be("problem", problem, "a Problem", "it comes first")
+    deltas = check_deltas(delta)
+    if len(deltas) > 1:
+        raise must_be("delta", delta, "one number, such as 0.05: a study stops once")
+    made = Setting(
+        problem,
+        rule,
+        deltas[0],
+        threshold,
+        whole("seed", seed, 0, most=SEED),
+        epsilon,
+        whole("min_pulls", min_pulls, 0),
+        whole("replicates", replicates, 1, most=REPLICATES),
+        None if max_rounds is None else whole("max_rounds", max_rounds, 1),
+        read_time(deadline),
+    )
+    if not made.stopping.likelihood and made.stopping.own is None:
+        raise InputError(
+            "whole-passes",
+            "the stopping rule {name} holds only if all plays come back complete, which no "
+            "experiment promises",
+            remedy="use {mixture}, or another rule, such as 'frank-wolfe'",
+            name=made.stopping.name,
+            mixture=Option("threshold", "mixture"),
+        )
+    return made
+
+
+def read_time(deadline: Any) -> float | None:
+    """A moment: seconds since 1970, a datetime, or a text such as 2030-01-31T18:00.
+
+    >>> read_time("1970-01-02T00:00+00:00")
+    86400.0
+    """
+    if deadline is None:
+        return None
+    try:
+        at = datetime.fromisoformat(deadline) if isinstance(deadline, str) else deadline
+        seconds = at.timestamp() if isinstance(at, datetime) else float(at)
+    except Exception:  # whatever was given
+        seconds = math.nan
+    if not 0.0 <= seconds < LATEST or isinstance(deadline, bool):
+        such = (
+            "a datetime, seconds since 1970, or a text such as '2030-01-31T18:00', from 1970 to "
+            "the year 9999"
+        )
+        raise must_be("deadline", deadline, such)
+    return float(seconds)
+
+
+def past(deadline: Any) -> StudyError:
+    """A deadline at which nobody could ask any more."""
+    return StudyError(
+        "past",
+        "{deadline} is in the past, so nothing would be asked",
+        remedy="give a time to come",
+        deadline=Option("deadline", deadline),
+    )
+
+
+def setting_from(
+    data: Mapping[str, Any], name: str, problem: Problem | None = None, rule: RuleBase | None = None
+) -> Setting:
+    """The setting that `described` describes; problems and rules that no file can hold must be
+    given.
+    """
+    try:
+        return _setting(data, name, problem, rule)
+    except CombGameError:
+        raise
+    except Exception as error:  # a table without what it must have
+        raise StoreError(
+            "settings-unreadable",
+            "study {name!r}: what it was made with cannot be read ({why})",
+            remedy="open it with the version that wrote it, or go back to a copy",
+            name=name,
+            why=f"{type(error).__name__}: {error}",
+        ) from error
+
+
+def _setting(
+    data: Mapping[str, Any], name: str, problem: Problem | None, rule: RuleBase | None
+) -> Setting:
+    if problem is None:
+        if "own" in data["problem"]:
+            raise _own(name, "problem", Call("Study", "problem", "...", if_exists="resume"))
+        problem = _problem(data["problem"], f"study {name!r}")
+    chosen: Any = rule if rule is not None else data["rule"]
+    if isinstance(chosen, Mapping):
+        if "own" in chosen:
+            again = Call("Study", "problem", rule=..., if_exists="resume")
+            raise _own(name, "rule", again)
+        chosen = from_data(chosen, f"study {name!r}: rule")
+    others = {key: data[key] for key in NAMES[2:]}
+    if isinstance(others["threshold"], Mapping):
+        if "own" in others["threshold"]:
+            again = Call("Study", "problem", threshold=..., if_exists="resume")
+            raise _own(name, "threshold", again)
+        others["threshold"] = from_data(others["threshold"], f"study {name!r}: threshold")
+    return check_setting(problem, chosen, **others)
+
+
+def _own(name: str, part: str, again: Call) -> StudyError:
+    return StudyError(
+        "not-in-file",
+        "study {name!r} has a {part} that no file can hold",
+        remedy="open it in Python: {again}",
+        name=name,
+        part=part,
+        again=again,
+    )
+
+
+def _problem(data: Mapping[str, Any], where: str) -> Problem:
+    """A problem of a study; the first ones had it as a file of people's has."""
+    problem: Problem = from_data(data, where) if "kind" in data else problem_from(data, where)[0]
+    return problem
+
+
+def _value(key: str, data: Any) -> Any:
+    """What a part of a setting says; the data themselves, if nothing here can read them."""
+    try:
+        if key == "rule" and isinstance(data, str):
+            return make_rule(data)
+        if key in ("rule", "threshold") and isinstance(data, Mapping):
+            return from_data(data)
+        return _problem(data, key) if key == "problem" else data
+    except CombGameError:
+        return data
+
+
+def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -> None:
+    """A study is resumed with what it was made with, however that was written."""
+    for key in NAMES:
+        if stored[key] != given[key] and _value(key, stored[key]) != _value(key, given[key]):
+            text = "study {name!r} was made with " + (
+                "another problem" if key == "problem" else "{key} = {stored!r}, not {given!r}"
+            )
+            remedy = "give the same"
+            if key in ("max_rounds", "deadline"):
+                remedy += " ({extend} changes it afterwards)"
+            raise StudyError(
+                "other-settings",
+                text,
+                remedy=remedy + ", or another name, or {replace}",
+                name=name,
+                key=key,
+                stored=stored[key],
+                given=given[key],
+                extend=Call("extend"),
+                replace=Option("if_exists", "replace"),
+            )

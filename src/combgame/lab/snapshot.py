@@ -1,0 +1,219 @@
+"""An advisor in bytes, so that opening a study need not decide everything again. It is only a copy:
+the events are what counts.
+
+Deciding everything again, from the events alone.
+"""
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._messages import PYTHON, Sentence, Surface
+from ..engine.kernels import leaves_of
+from ..engine.state import Floats
+from ..engine.user_code import SIGNATURE
+from ..storage.events import Event, head_of
+from .corrections import level
+from .diagnostics import Opening
+from .policy import Advisor
+from .settings import Setting
+from .versions import named, not_vouched
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay found. `differences`: rounds that would be chosen otherwise now, with what was
+    `asked` and what it would be `now`.
+    """
+
+    events: int
+    rounds: int
+    differences: tuple[dict[str, Any], ...]
+    sentence: Sentence
+    head: str = ""  # the number and the seal of the last event
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry."""
+        return {**asdict(self), "sentence": self.sentence.to_data(surface), "same": self.same}
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """What it found, as a surface says it."""
+        return self.sentence.said(surface)
+
+    def __str__(self) -> str:
+        return self.said()
+
+
+def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
+    """Fold all events anew, choosing every round again."""
+    advisor = Advisor(setting, engine, whole=True)
+    for event in events:
+        advisor.apply(event)
+    ledger, differences = advisor.ledger, advisor.differences
+    known: dict[str, Any] = {"events": len(events), "rounds": ledger.asked}
+    text = "{events:count event}, {rounds:count round}: "
+    if differences:
+        text += (
+            "{n:,} of the rounds would be chosen otherwise now, the first ones {first:list} (made "
+            "with version {version})"
+        )
+        known["first"] = [one["round"] for one in differences[:5]]
+        known |= {"n": len(differences), "version": named(events[0].version)}
+    else:
+        text += "every round is chosen again as it was asked"
+    if stays := not_vouched(advisor.ended or {}):
+        text += ". {stays}"
+        known["stays"] = stays
+    if advisor.changes:
+        text += ". {level:capital}"
+        known["level"] = level(ledger.retractions, ledger.corrections, advisor.delta)
+    sentence = (
+        Sentence("differs", text, **known) if differences else Sentence("same", text, **known)
+    )
+    return Replay(len(events), ledger.asked, tuple(differences), sentence, head_of(events))
+
+
+EVERY = 500  # events
+
+
+class Copy(NamedTuple):
+    """An array as it was: what its numbers are, its shape, and its bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    body: bytes
+
+    @classmethod
+    def of(cls, array: Any) -> "Copy":
+        return cls(array.dtype.str, array.shape, array.tobytes())
+
+
+def dump(advisor: Advisor) -> bytes | None:
+    """All that an advisor has become; None if its rule is an object of a kind that cannot be
+    written down.
+    """
+    taken = capture(advisor)
+    return None if taken is None else pack(*taken)
+
+
+def capture(advisor: Advisor) -> tuple[str, list[Copy]] | None:
+    """The same, not packed yet: plain data as JSON, and copies of the arrays, one of those that
+    share their memory.
+    """
+    rule = leaves_of(advisor.rule)
+    if not all(
+        isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE)
+        for leaf in rule
+    ):
+        return None
+    advisor.opening.settle(advisor.setting.problem)
+    facts = {
+        "ledger": advisor.ledger.plain(),
+        "rng": advisor.rng.bit_generator.state,
+        "ended": advisor.ended,
+        "late": advisor.late,
+        "due": advisor.due,
+        "differences": advisor.differences,
+        "opening": advisor.opening.plain(),
+    }
+    copies: dict[Any, Any] = {}
+    arrays = [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor)
+    arrays.append(advisor.opening.values())
+    for one in arrays:
+        place = one.__array_interface__["data"][0], one.dtype.str, one.shape, one.strides
+        if place not in copies:
+            copies[place] = Copy.of(one)
+        copies[id(one)] = copies[place]
+    return json.dumps(facts), [copies[id(one)] for one in arrays]
+
+
+def pack(facts: str, arrays: Sequence[Copy]) -> bytes:
+    """Plain data, as JSON, and arrays in bytes. To be quick, equal arrays are written once, and
+    compressed only if most of their bytes are 0.
+    """
+    known: dict[bytes, int] = {}
+    shapes = [(one.dtype, one.shape, known.setdefault(one.body, len(known))) for one in arrays]
+    bodies = [(_thin(body), body) for body in known]
+    stored = [zlib.compress(body, 1) if thin else body for thin, body in bodies]
+    sizes = [(thin, len(body)) for (thin, _), body in zip(bodies, stored, strict=True)]
+    head = zlib.compress(f"[{facts},{json.dumps(shapes)},{json.dumps(sizes)}]".encode(), 1)
+    return b"".join([len(head).to_bytes(8, "big"), head, *stored])
+
+
+def _thin(body: bytes) -> bool:
+    """Whether most of its bytes are 0."""
+    return 2 * int(np.count_nonzero(np.frombuffer(body, np.uint8))) < len(body)
+
+
+def unpack(packed: bytes) -> tuple[Any, list[Any]]:
+    """
+    >>> arrays = [np.zeros((2, 9)), np.arange(3), np.arange(3)]
+    >>> facts, arrays = unpack(pack('{"a": 1}', [Copy.of(one) for one in arrays]))
+    >>> facts, [one.shape for one in arrays], arrays[2]
+    ({'a': 1}, [(2, 9), (3,), (3,)], array([0, 1, 2]))
+    """
+    at = 8 + int.from_bytes(packed[:8], "big")
+    facts, shapes, sizes = json.loads(zlib.decompress(packed[8:at]))
+    bodies = []
+    for thin, size in sizes:
+        bodies.append(zlib.decompress(packed[at : at + size]) if thin else packed[at : at + size])
+        at += size
+    return facts, [
+        np.frombuffer(bodies[k], dtype).reshape(shape).copy() for dtype, shape, k in shapes
+    ]
+
+
+def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advisor:
+    """An advisor as it was when it was dumped; a new one if there is nothing that fits."""
+    advisor = Advisor(setting, engine)
+    if kept is None:
+        return advisor
+    facts, bodies = unpack(kept[1])
+    arrays = iter(bodies)
+    advisor.ledger.restore(facts["ledger"])
+    advisor.rule = rebuilt(advisor.rule, arrays)
+    if advisor.changes or advisor.ledger.carried:
+        advisor.charge()
+    for old in beside(advisor):
+        old[...] = next(arrays)
+    advisor.told.game.rewards.estimate(advisor.ledger.seen)  # variances, where they are not stated
+    advisor.rng.bit_generator.state = facts["rng"]
+    advisor.ended, advisor.late, advisor.due, advisor.differences = (
+        facts["ended"],
+        facts["late"],
+        facts["due"],
+        facts["differences"],
+    )
+    advisor.opening = Opening.of(facts["opening"], next(arrays))
+    return advisor
+
+
+def beside(advisor: Advisor) -> list[Floats]:
+    """The arrays of an advisor that are not its rule's: what was seen and what is thought of it.
+    Their sizes never change.
+    """
+    parts = (
+        advisor.ledger.seen,
+        advisor.told.view,
+        advisor.told.game.judge,
+        advisor.ahead.game.judge,
+    )
+    kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
+    own = advisor.ledger
+    own_arrays = [own.pending, own.drawn, own.had, own.far, own.late, own.early, own.begun]
+    return [*own_arrays, *kept]
+
+
+def rebuilt(part: Any, arrays: Any) -> Any:
+    """The same part with other arrays."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part)(*(rebuilt(one, arrays) for one in part))
+    return next(arrays) if isinstance(part, np.ndarray) else part

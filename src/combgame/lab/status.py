@@ -1,0 +1,524 @@
+"""Where a study stands, and what to do next."""
+
+import math
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._display.text import count, weighed
+from .._messages import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
+from ..engine.state import arms_of
+from ..engine.user_code import own_errors
+from .block_effects import apart
+from .corrections import level
+from .decision import licence, so_far, whose
+from .diagnostics import Noise
+from .estimates import Estimate, Margin
+from .forecast import MANY, along, forecast
+from .outliers import Doubt
+from .policy import Advisor
+from .versions import due, mixed, not_vouched, other_sources
+
+PROVED = "proved"  # the label of a threshold of which no more is to be said
+
+
+class Rival(NamedTuple):
+    """An answer that could still be the best, the evidence against it, what is needed, and by how
+    much it is behind, in the unit of measurement; None: nothing compares it with the leader yet.
+    """
+
+    answer: tuple[int, ...]
+    name: str
+    evidence: float
+    threshold: float
+    lead: float | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """Print it to read it. `forecast`: rounds still to come, at least and at most; None while there
+    is too little data to say. `evidence`, the likelihood ratio against the nearest rival, and
+    `threshold`, all that is asked of it, are on the scale of `cg.evidence`.
+    """
+
+    name: str
+    state: str  # "running", "certified", "budget", "deadline" or "by hand"
+    # () before the first value; where plays have levels, before the first block is complete
+    leader: tuple[int, ...]
+    leader_name: str
+    evidence: float
+    threshold: float
+    rivals: tuple[Rival, ...]  # the closest first: against which most evidence is missing
+    rounds: int  # of which something was told, even if it was retracted
+    values: int
+    pending: tuple[int, ...]  # rounds that are out
+    expired: tuple[int, ...]  # of them, those whose lease has ended
+    waiting: tuple[int, ...]  # rounds that failed and are asked again next
+    forecast: tuple[int, int] | None
+    next: Sentence  # what to do now
+    clients: tuple[str | None, ...] = ()  # who has the pending rounds
+    doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
+    # the limits as they are now; the deadline in local time
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
+    # results that came after it had stopped: everything above is without them, but for `doubts`
+    late: int = 0
+    retractions: int = 0
+    corrections: int = 0  # how often retracted values were told anew
+    delta: float = 0.0  # at which it is judged: less than the settings' if values were retracted
+    head: str = (
+        ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
+    )
+    lead: Margin | None = None  # over the nearest rival; None while there is none
+    # what a tolerance would save, where the nearest rival is close
+    enough: Sentence | None = None
+    estimates: tuple[Estimate, ...] = ()  # one per arm
+    noise: Noise | None = None  # how the values vary, against the sigma that was stated
+    levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
+    # the p-value of the hypothesis that the leader is not the best, once it ended without a
+    # certificate
+    proof: Sentence | None = None
+    needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
+    # what a certificate rests on: whether the threshold is proved, heuristic or the user's
+    validity: Sentence | None = None
+    # on the versions of combgame that wrote it, and on this machine's clock
+    notes: tuple[Sentence, ...] = ()
+    # where rounds have levels of their own: which arms cannot be compared with the leader yet
+    compared: Sentence | None = None
+
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
+        return {
+            **asdict(self),
+            "rivals": [one._asdict() for one in self.rivals],
+            "next": self.next.to_data(surface),
+            "levels": None if self.levels is None else self.levels.to_data(surface),
+            "doubts": [one.to_dict(surface) for one in self.doubts],
+            "lead": None if self.lead is None else self.lead.to_dict(surface),
+            "enough": None if self.enough is None else self.enough.to_data(surface),
+            "estimates": [one._asdict() for one in self.estimates],
+            "noise": None if self.noise is None else self.noise.to_dict(surface),
+            "proof": None if self.proof is None else self.proof.to_data(surface),
+            "needs": None if self.needs is None else self.needs.to_data(surface),
+            "validity": None if self.validity is None else self.validity.to_data(surface),
+            "notes": [one.to_data(surface) for one in self.notes],
+            "compared": None if self.compared is None else self.compared.to_data(surface),
+        }
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """All of it, as a surface says it."""
+        left = (
+            "too early to say"
+            if self.forecast is None
+            else f"about {self.forecast[0]:,} to {self.forecast[1]:,} (heuristic; 4 in 5 cases)"
+        )
+        lines = [f"study {self.name}: {self.state}", f"  settings     {listed(self.settings)}"]
+        if self.validity is not None and self.label != PROVED:
+            lines[0] += f" (by a threshold that is {self.label})" * (self.state == "certified")
+            lines.append(f"  validity     {self.validity.spelt(surface)}")
+        if self.retractions:
+            changed = level(self.retractions, self.corrections, self.delta)
+            lines.append(f"  level        {changed.spelt(surface)}")
+        elif self.delta < self.settings.get("delta", 0.0):
+            lines.append(
+                f"  level        judged at delta = {self.delta:.2g}: data were carried over"
+            )
+        lines += [
+            f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
+            *([] if self.needs is None else [f"  needed       {self.needs.spelt(surface)}"]),
+            *([] if self.compared is None else [f"  compared     {self.compared.said(surface)}"]),
+            *(
+                f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
+                for k, one in enumerate(self.standing())
+            ),
+            *(
+                f"  {'rivals' if k == 0 else '':<11}  {one.name} ({self._behind(one)}; evidence "
+                f"{weighed(one.evidence, one.threshold).spelt(surface)})"
+                for k, one in enumerate(self.rivals)
+            ),
+            f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
+        ]
+        if self.late:
+            lines.append(
+                f"  later        {count(self.late, 'result')}: stored, but not part of this"
+            )
+        lines.append(f"  pending      {count(len(self.pending), 'round')}{self._who()}")
+        if self.expired:
+            lines[-1] += f"; {len(self.expired)} of them overdue"
+        if self.waiting:
+            be = "is" if len(self.waiting) == 1 else "are"
+            lines[-1] += f"; {len(self.waiting)} that failed and {be} to be asked again"
+        if self.head:
+            lines.append(f"  last event   {self.head}")
+        if self.state == "running":
+            lines.append(f"  rounds left  {left}")
+        if self.enough is not None:
+            lines.append(f"  good enough  {self.enough.spelt(surface)}")
+        if self.noise is not None and self.noise.verdict != "not enough data":
+            lines.append(f"  noise        {self.noise.sentence.said(surface)}")
+        lines += [f"  look at      {one.said(surface)}" for one in self.notes]
+        lines += [
+            f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
+            for k, one in enumerate(self.doubts)
+        ]
+        if self.levels is not None:
+            lines.append(f"  levels       {self.levels.said(surface)}")
+        return "\n".join([*lines, self.next.said(surface)])
+
+    def standing(self) -> list[Sentence]:
+        """What is known of the leader: its lead, the chance that it is best, the p-value."""
+        made = [] if self.lead is None else self.lead.standing()
+        return made + ([] if self.proof is None else [self.proof])
+
+    @property
+    def label(self) -> str:
+        """What the threshold is, as `Validity.label` says it; "" where that is not known."""
+        return "" if self.validity is None else str(self.validity.arguments["label"])
+
+    @property
+    def weighed(self) -> Sentence:
+        """The evidence against what is needed; while it runs, with what it waits for."""
+        least = self.settings.get("min_pulls", 0) if self.state == "running" else 0
+        return weighed(self.evidence, self.threshold, least)
+
+    def _behind(self, rival: Rival) -> str:
+        """By how much, where that is known."""
+        unseen = {one.arm for one in self.estimates if one.n == 0}
+        if unseen & set(rival.answer):
+            return "not measured yet"
+        return "not compared yet" if rival.lead is None else f"{rival.lead:.3g} behind"
+
+    def __str__(self) -> str:
+        return self.said()
+
+    def _who(self, most: int = 10) -> str:
+        """The first pending rounds, and who has them."""
+        pairs = list(zip(self.pending, self.clients, strict=False))
+        words = [str(number) if who is None else f"{number} ({who})" for number, who in pairs]
+        return f": {several(words, most)}" if words else ""
+
+
+def settings(advisor: Advisor) -> dict[str, Any]:
+    """What the study was made with, as plain data; max_rounds and deadline as they are now."""
+    setting, end = advisor.setting, advisor.deadline
+    rule = setting.rule if isinstance(setting.rule, str) else repr(setting.rule)
+    return {
+        "delta": setting.delta,
+        "rule": rule,
+        "threshold": str(setting.threshold),
+        "seed": setting.seed,
+        "epsilon": setting.epsilon,
+        "min_pulls": setting.min_pulls,
+        **({"replicates": setting.replicates} if setting.replicates > 1 else {}),
+        "max_rounds": advisor.max_rounds,
+        "deadline": None if end is None else local(end),
+        **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
+        **({"level": "per play"} if setting.problem.rewards.levels() else {}),
+    }
+
+
+def local(at: float) -> str:
+    """A moment in the time zone of this machine.
+
+    >>> local(1e99)
+    '1e+99 seconds after 1970'
+    """
+    try:
+        return datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):
+        return f"{at:g} seconds after 1970"
+
+
+def listed(settings: dict[str, Any]) -> str:
+    """
+    >>> how = {"delta": 0.05, "rule": "lloo", "threshold": "mixture", "epsilon": 0.0}
+    >>> listed({**how, "min_pulls": 2, "max_rounds": 40, "deadline": None})
+    'delta 0.05, rule lloo, threshold mixture, at least 2 values of every arm, at most 40 rounds'
+    """
+    words = {
+        "epsilon": "epsilon {:g}",
+        "min_pulls": "at least {} values of every arm",
+        "replicates": "{} replicates of every arm in a round",
+        "max_rounds": "at most {} rounds",
+        "deadline": "until {}",
+        "goal": "to {}",
+        "level": "rounds with levels of their own",
+    }
+    words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
+    return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
+
+
+def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
+    """The closest rivals first, that is those against which most evidence is missing, ties by name;
+    of more than `MANY` arms, only one. Another answer lacks an arm of the
+    leader or has one more, so forcing each arm in turn meets them.
+    """
+    problem, side = advisor.setting.problem, advisor.told
+    seen, best, game, trial = advisor.ledger.seen, side.view.best, side.game, np.zeros(problem.d)
+    least, nearest = advisor.weakest()
+    evidence = {nearest: least}
+    if problem.d <= MANY:
+        force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
+        with own_errors():
+            for arm in np.flatnonzero(advisor.needed):
+                score = seen.feasible.copy()
+                score[arm] = -force if best[arm] > 0.5 else force
+                game.answers.argmax(score, trial)
+                if (trial != best).any() and arms_of(trial) not in evidence:
+                    evidence[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
+    named = {answer: problem.label(answer) for answer in evidence}
+    order = sorted(evidence.items(), key=lambda one: (one[0] != nearest, one[1], named[one[0]]))
+    mean, leader = seen.mean, arms_of(best)
+    return tuple(
+        Rival(
+            answer,
+            named[answer],
+            *advisor.shown(value, answer),
+            float(mean[list(leader)].sum() - mean[list(answer)].sum())
+            if advisor.comparable(answer)
+            else None,
+        )
+        for answer, value in order[:most]
+    )
+
+
+def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
+    """The status of a study at a moment."""
+    problem = advisor.setting.problem
+    facts = advisor.ended or advisor.facts(state)
+    known = advisor.ledger.open
+    out = tuple(number for number, one in known.items() if not one.waiting)
+    overdue = tuple(number for number in out if known[number].expired(now))
+    waiting = tuple(number for number, one in known.items() if one.waiting)
+    if state == "running":
+        lead, shown = advisor.margin(), tuple(advisor.estimates())
+    else:
+        lead = Margin.of(facts["margin"])
+        shown = tuple(Estimate(*one) for one in facts["estimates"])
+    leader, doubts = tuple(facts["answer"]), advisor.doubts()
+    close = rivals(advisor) if leader else ()
+    left, enough = None, None
+    if state == "running":
+        within = None if lead is None or lead.doubted else lead.within
+        epsilon = advisor.setting.epsilon
+        half = epsilon if within is None else float(f"{0.5 * within:.2g}")
+        if problem.rewards.levels():
+            left, sooner = along(advisor), None
+        else:
+            left, sooner = forecast(advisor, close, [epsilon, half])
+        if within is not None and half > epsilon and not doubts:
+            enough = good_enough(within, half, sooner, left, facts["rounds"])
+    if advisor.late and close:  # what is known now is not what it stopped with
+        old = tuple(facts["rival"])
+        behind = None if lead is None else lead.value
+        close = (Rival(old, problem.label(old), facts["evidence"], facts["threshold"], behind),)
+    return Status(
+        name,
+        state,
+        leader,
+        problem.label(leader) if leader else "nobody yet",
+        facts["evidence"],
+        facts["threshold"],
+        close,
+        facts["rounds"],
+        facts["values"],
+        out,
+        overdue,
+        waiting,
+        left,
+        advice(advisor, state, out, overdue, left, advisor.max_rounds, len(doubts)),
+        tuple(known[number].client for number in out),
+        doubts,
+        settings(advisor),
+        advisor.late,
+        facts["retractions"],
+        facts["corrections"],
+        facts["delta"],
+        head,
+        lead,
+        enough,
+        shown,
+        advisor.noise(),
+        advisor.unstated(),
+        so_far(advisor, facts) if state not in ("running", "certified") else None,
+        needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
+        not_vouched(facts) or licence(advisor.setting.stopping.validity),
+        notes(advisor),
+        compared(advisor, leader) if problem.rewards.levels() and facts["values"] else None,
+    )
+
+
+def notes(advisor: Advisor) -> tuple[Sentence, ...]:
+    """On the versions of combgame that wrote it."""
+    by, turns = advisor.ledger.versions, advisor.ledger.turns
+    said = mixed(by, turns) or other_sources(by, turns)
+    return tuple(one for one in (said, due() if advisor.due else None) if one is not None)
+
+
+def compared(advisor: Advisor, leader: tuple[int, ...]) -> Sentence | None:
+    ledger = advisor.ledger
+    return apart(advisor.setting.problem, ledger.seen.blocks, ledger.blocks, ledger.held, leader)
+
+
+FEE = 0.1  # what is asked for beyond the level, from which on it is said why
+
+
+def needs(advisor: Advisor, needed: float) -> Sentence | None:
+    """Why what is needed grows, with the same delta: a mixture over all leads pays for the looks
+    that it allows, and for a sigma that it has to find out. The rest of it does not change.
+    """
+    level = float(advisor.told.game.judge.level(int(advisor.ledger.seen.clock[0]), 0))
+    if not FEE <= needed - level < math.inf:
+        return None
+    text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
+    if advisor.problem.rewards.known:
+        text += ": the latter grows slowly with values and evidence"
+    else:
+        text += " with a sigma that is not known: the latter changes with values and evidence"
+    return Sentence("needed", text, level=f"{level:.2f}", fee=f"{needed - level:.2f}")
+
+
+def good_enough(
+    within: float,
+    half: float,
+    sooner: tuple[int, int] | None,
+    left: tuple[int, int] | None,
+    rounds: int,
+) -> Sentence | None:
+    """What `epsilon` would save; None where the end is near: fewer rounds than half of those so
+    far. sooner: the forecast for an epsilon of `half`; left: as it is.
+
+    >>> print(good_enough(0.05, 0.025, (10, 40), (90, 400), 60))
+    stop now if a difference of 0.05 does not matter; 0.025 (epsilon) takes some 10 to 40 rounds, \
+the best answer some 90 to 400.
+    """
+    if left is not None and left[1] <= 0.5 * rounds:
+        return None
+    text = "stop now if a difference of {within:g} does not matter"
+    if sooner is not None:
+        text += "; {half:g} ({epsilon}) takes some {low:,} to {high:,} rounds"
+        if left is not None:
+            text += ", the best answer some {least:,} to {most:,}"
+    low, high = sooner or (0, 0)
+    least, most = left or (0, 0)
+    return Sentence(
+        "good-enough",
+        text,
+        within=within,
+        half=half,
+        epsilon=Option("epsilon"),
+        low=low,
+        high=high,
+        least=least,
+        most=most,
+    )
+
+
+def advice(
+    advisor: Advisor,
+    state: str,
+    out: tuple[int, ...],
+    overdue: tuple[int, ...],
+    left: tuple[int, int] | None,
+    most: int | None,
+    doubtful: int,
+) -> Sentence:
+    """What to do next. doubtful: how many values are hard to believe."""
+    n, problem = len(out), advisor.setting.problem
+    says, these = Phrase("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
+    if state == "certified":
+        text, validity = "Stop: the answer is certified", advisor.setting.stopping.validity
+        if not validity.proved:
+            text += " by the {whose} threshold {name}"
+        if doubtful:
+            text += (
+                ", but {doubtful:count value} {doubtful:is|are} hard to believe: look there first"
+            )
+        misfit = advisor.noise()
+        if misfit is not None and misfit.contradicted:
+            text += ", but the stated sigma does not fit the values"
+        text += "; {says} why"
+        if out:
+            text += ". The " + these + " {n:is|are} not needed"
+        known = {"whose": whose(validity), "name": advisor.setting.stopping.name}
+        return Sentence("stop", text, doubtful=doubtful, n=n, says=says, **known)
+    if state != "running":
+        text = "It has stopped without a certified answer ({says} what is known)"
+        if state == "budget":
+            more = Call("extend", max_rounds=..., reason=...)
+            remedy = "{more} gives it more rounds"
+            return Sentence("budget-spent", text, remedy=remedy, says=says, more=more)
+        if state == "deadline":
+            more = Call("extend", deadline=..., reason=...)
+            remedy = "{more} gives it more time"
+            return Sentence("deadline-passed", text, remedy=remedy, says=says, more=more)
+        return Sentence("stopped", text, says=says)
+    later = bool(advisor.ledger.late[0].any())
+    if later and problem.rewards.pooled and not problem.rewards.levels():
+        late = [number for number in advisor.ledger.awaited if number in out]
+        if late:
+            return Sentence(
+                "start-waits",
+                "Tell {n:round|rounds} {rounds:list 5} next, or {fail} if {n:it is|they are} lost: "
+                "nothing can be certified before all of the start has been told or has failed, "
+                "because sigma is taken from it",
+                n=len(late),
+                rounds=late[:LONGEST],
+                fail=Call("fail", late[0], "reason"),
+            )
+    told = advisor.ledger.seen.counts + advisor.ledger.pending
+    silent = np.flatnonzero(advisor.needed & (told == 0.0))
+    if silent.size and advisor.ledger.told >= 2 * len(advisor.start):
+        return Sentence(
+            "silent-arm",
+            "Look at arm {arm}: no value of it counts (they are missing, or were retracted); "
+            "without one nothing can be certified",
+            arm=problem.label([int(silent[0])]),
+        )
+    if overdue:
+        return Sentence(
+            "overdue",
+            "{n:Round|Rounds} {rounds:list 5} {n:is|are} overdue: ask again to give {n:it|them} to "
+            "somebody else, or tell {n:it|them}",
+            n=len(overdue),
+            rounds=list(overdue)[:LONGEST],
+        )
+    if most is not None and advisor.ledger.plays >= most and out:
+        text = "The budget of {max_rounds:,} rounds is out: tell the " + these
+        return Sentence("budget-out", text, max_rounds=most, n=n)
+    if left is not None and most is not None and advisor.ledger.told + left[0] > most:
+        return Sentence(
+            "budget-short",
+            "At this rate {limit} will not be enough: expect {low:,} to {high:,} more",
+            remedy="{extend} can change it",
+            limit=Option("max_rounds", most),
+            low=left[0],
+            high=left[1],
+            extend=Call("extend"),
+        )
+    if out and advisor.ledger.held:
+        first, size, asked, _ = advisor.ledger.blocks[0]
+        late = [number for number in out if advisor.ledger.open[number].block[0] == first]
+        if late:
+            return Sentence(
+                "block-waits",
+                "Tell {n:round|rounds} {rounds:list 5} next"
+                + (", and ask for {more:count round} more" if asked < size else "")
+                + ": {held:count round} told already {held:counts|count} only when all {size} "
+                "rounds of the block have been told or given up, because rounds are compared in "
+                "blocks",
+                more=size - asked,
+                size=size,
+                n=len(late),
+                rounds=late[:LONGEST],
+                held=len(advisor.ledger.held),
+            )
+    look = ""
+    if doubtful:
+        look = "Look first at the {doubtful:count value} that {doubtful:is|are} hard to believe. "
+    if out:
+        text = look + "Measure and tell the " + these + "; ask for more if you have capacity"
+        return Sentence("measure", text, n=n, doubtful=doubtful)
+    text = look + "Ask for the next round, measure it, tell it"
+    return Sentence("ask", text, doubtful=doubtful)

@@ -1,0 +1,205 @@
+"""The sparse representation w_t in the simplex of a point w~_t of the transformed simplex, kept of
+order d.
+
+The paper thins the support by solving a projection approximately (Garber and Hazan 2015, Algorithm
+2). Here it is exact: Caratheodory's theorem, by elimination. Of more than d + 1 actions some
+combination is linearly dependent, and moving along it until a weight reaches zero leaves w~_t as it
+is. No parameter of LLOO has to be corrected for it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.action_table import Catalogue, Mixture
+from ..engine.heap import drop, rise
+from ..engine.jit import jitable
+from ..engine.state import Floats, Ints
+
+CRUMB = 1e-16  # weights below this are dropped (their mass goes to the vertex entered next)
+NOTHING = 1e-9  # a coordinate this small is taken for rounding
+
+
+@jitable
+def pivot(inverse: Floats, coordinates: Floats, row: int) -> None:
+    """Gauss-Jordan: make the column with these coordinates the unit vector of `row`."""
+    n, scale = inverse.shape[0], 1.0 / coordinates[row]
+    for k in range(n):
+        inverse[row, k] *= scale
+    for r in range(n):
+        if r != row and coordinates[r] != 0.0:
+            factor = coordinates[r]
+            for k in range(n):
+                inverse[r, k] -= factor * inverse[row, k]
+
+
+class Support(NamedTuple):
+    ids: Ints  # int64[seats, room]: catalogue numbers
+    weight: Floats  # float64[seats, room]
+    used: Ints  # int64[seats]
+    home: Ints  # the start's actions
+    limit: int  # thin when there are more than this; 0: never
+    inverse: Floats  # scratch of `thin`: float64[d + 1, d + 1]
+    column: Floats
+    basis: Ints
+    loss: Floats  # scratch of `reduce`: float64[room]
+    heap: Ints
+    place: Ints
+
+    def reset(self, seat: int) -> None:
+        """w_{n_0}: uniform over the start."""
+        n = self.home.size
+        for i in range(n):
+            self.ids[seat, i] = self.home[i]
+            self.weight[seat, i] = 1.0 / n
+        self.used[seat] = n
+
+    def show(self, seat: int, mixture: Mixture) -> None:
+        """w_t into a mixture."""
+        for i in range(self.used[seat]):
+            mixture.ids[i] = self.ids[seat, i]
+            mixture.weight[i] = self.weight[seat, i]
+        mixture.size[0] = self.used[seat]
+
+    def shrink(self, seat: int, factor: float) -> None:
+        """All weights times `factor`."""
+        for i in range(self.used[seat]):
+            self.weight[seat, i] *= factor
+
+    def reduce(
+        self, seat: int, catalogue: Catalogue, score: Floats, mass: float, step: float
+    ) -> None:
+        """Algorithm 2 of the paper: take `step` times the mass `mass` from the actions with the
+        lowest scores.
+        """
+        n, loss, heap, weight = self.used[seat], self.loss, self.heap, self.weight[seat]
+        total = 0.0
+        for i in range(n):
+            total += weight[i]
+        if mass >= total:  # all of it: no order needed
+            self.shrink(seat, 1.0 - step)
+            return
+        for i in range(n):
+            loss[i] = catalogue.dot(self.ids[seat, i], score)  # -l_A: lowest score first
+            heap[i] = i
+            rise(heap, self.place, loss, i)
+        left = mass
+        while left > 0.0 and n > 0:
+            i = heap[0]
+            taken = min(left, weight[i])
+            weight[i] -= step * taken
+            left -= taken
+            n = drop(heap, self.place, loss, n, 0)
+
+    def fill(self, seat: int, number: int) -> None:
+        """Give action `number` all the mass that is missing from 1; drop crumbs first, so that
+        theirs is included.
+        """
+        kept, total, at = 0, 0.0, -1
+        for i in range(self.used[seat]):
+            if self.weight[seat, i] > CRUMB:
+                self.ids[seat, kept] = self.ids[seat, i]
+                self.weight[seat, kept] = self.weight[seat, i]
+                total += self.weight[seat, i]
+                if self.ids[seat, i] == number:
+                    at = kept
+                kept += 1
+        if at < 0:
+            at = kept
+            kept += 1
+            self.ids[seat, at] = number
+            self.weight[seat, at] = 0.0
+        self.weight[seat, at] = max(self.weight[seat, at] + 1.0 - total, 0.0)
+        self.used[seat] = kept
+
+    def thin(self, seat: int, catalogue: Catalogue) -> None:
+        """Caratheodory: the same w~ on at most d + 1 actions, once there are more than `limit`."""
+        if self.limit == 0 or self.used[seat] <= self.limit:
+            return
+        n, rows, weight = self.used[seat], self.basis.size, self.weight[seat]
+        for r in range(rows):
+            self.basis[r] = -1  # no action has this row yet
+            for k in range(rows):
+                self.inverse[r, k] = 1.0 if r == k else 0.0
+        # the newest first: they weigh most, so that most of the others just go
+        for i in range(n - 1, -1, -1):
+            number, free = self.ids[seat, i], -1
+            for r in range(rows):  # (1_A, 1) in the coordinates of the basis
+                value = self.inverse[r, rows - 1]
+                for j in range(catalogue.length[number]):
+                    value += self.inverse[r, catalogue.members[number, j]]
+                self.column[r] = value
+                if (
+                    self.basis[r] < 0
+                    and abs(value) > NOTHING
+                    and (free < 0 or abs(value) > abs(self.column[free]))
+                ):
+                    free = r
+            # dependent: move its weight onto the basis, as far as all weights stay positive
+            if free < 0:
+                step, blocked = weight[i], -1
+                for r in range(rows):
+                    if self.basis[r] >= 0 and self.column[r] < -NOTHING:
+                        reach = weight[self.basis[r]] / -self.column[r]
+                        if reach < step:
+                            step, blocked = reach, r
+                for r in range(rows):
+                    if self.basis[r] >= 0 and abs(self.column[r]) > NOTHING:
+                        at = self.basis[r]
+                        weight[at] = max(weight[at] + step * self.column[r], 0.0)
+                weight[i] -= step
+                if blocked < 0:
+                    continue
+                weight[self.basis[blocked]] = 0.0
+                free = blocked  # the action that ran out leaves the basis, this one enters
+            pivot(self.inverse, self.column, free)
+            self.basis[free] = i
+        kept, total = 0, 0.0
+        for i in range(n):
+            if weight[i] > CRUMB:
+                self.ids[seat, kept] = self.ids[seat, i]
+                weight[kept] = weight[i]
+                total += weight[i]
+                kept += 1
+        for i in range(kept):
+            weight[i] /= total
+        self.used[seat] = kept
+
+    def full(self) -> bool:
+        """True when a vertex more might not fit into some seat."""
+        for seat in range(self.used.size):  # noqa: SIM110  (compiled)
+            if self.used[seat] >= self.heap.size:
+                return True
+        return False
+
+
+def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Support:
+    rows = d + 1 if limit else 1
+    support = Support(
+        np.zeros((seats, room), np.int64),
+        np.zeros((seats, room)),
+        np.zeros(seats, np.int64),
+        home.copy(),
+        limit,
+        np.zeros((rows, rows)),
+        np.zeros(rows),
+        np.zeros(rows, np.int64),
+        np.zeros(room),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+    )
+    for seat in range(seats):
+        support.reset(seat)
+    return support
+
+
+# above this many arms a (d + 1) x (d + 1) scratch is too large, and the support is left as it is
+ELIMINATION = 1000
+
+
+def support_limit(d: int, sparsify: bool) -> int:
+    return 2 * (d + 1) if sparsify and d <= ELIMINATION else 0
+
+
+def support_room(d: int, home: int) -> int:
+    return max(2 * (d + 1), home) + 2

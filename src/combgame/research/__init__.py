@@ -1,0 +1,1 @@
+"""The research wing: campaigns, the benchmark, published instances."""

@@ -1,0 +1,364 @@
+"""Running a campaign: chunks of runs on a pool of workers, each stored as soon as it is finished.
+
+The pool is this process (jobs = 1), joblib's processes, or a dask cluster. Which worker makes a
+run, and in which company, changes nothing in its row. A configuration is first tried with one run;
+from its time, chunks are cut that take about CHUNK seconds, so that handing them out and storing
+them costs little.
+"""
+
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..._display.progress import now_and_then
+from ..._fingerprint import digest
+from ..._messages import Sentence
+from ..._version import __version__
+from ...engine.state import arms_of
+from ...errors import CombGameError, EngineError, InputError, StoreError
+from ...problem import Problem
+from ...simulation.cuda import PORTION, OnCard
+from ...simulation.run import Outcome
+from ...simulation.runner import CARD, TEMPLATES, Bench
+from ...storage.locks import Lock
+from ...theory.complexity import Complexity, least_time, lower_bound
+from ...theory.evidence import best_answer
+from ...theory.stopping_time import limit
+from .executors import Here, Pool, open_pool
+from .report import Stored, bar, remarks, report
+from .spec import Configuration, Specification
+from .store import Chunk, Row, Store, open_store
+
+CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
+TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
+
+
+def work(configuration: Configuration, first: int, number: int, engine: str, sources: str) -> Chunk:
+    """Runs first .. first + number - 1, in whichever process this is."""
+    if sources != here():
+        text = "worker {worker} has combgame {theirs}, but the campaign was started with {ours}"
+        remedy, about = "install the same one everywhere", {"theirs": here(), "ours": sources}
+        raise InputError("other-sources", text, remedy=remedy, worker=worker(), **about)
+    began = time.perf_counter()
+    card = _on_card(configuration) if engine == CARD else None
+    bench = _bench(configuration, "auto" if engine == CARD else engine)
+    best = best_answer(bench.problem, bench.means)
+    if card is not None:
+        found = card.batch(first, number)
+        each = (time.perf_counter() - began) / number
+        made = [
+            Outcome(found.stops[k], found.winners[k], int(found.rounds[k]), {}, each)
+            for k in range(number)
+        ]
+        rows = [_row(outcome, first + k, best) for k, outcome in enumerate(made)]
+        who = f"{worker()}, {card.name}"
+        return Chunk(configuration.key, first, rows, sources, who, time.perf_counter() - began)
+    rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
+    return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
+
+
+@cache
+def here() -> str:
+    """What makes the rows in this process: the version of the package, a digest of all its sources,
+    and what it computes with.
+    """
+    used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
+    return f"{__version__} ({digest()[:12]}; {used})"
+
+
+def worker() -> str:
+    return f"{platform.node()}:{os.getpid()}"
+
+
+@lru_cache(maxsize=4)
+def _on_card(configuration: Configuration) -> OnCard | None:
+    """The runs of a configuration on a card; None: its parts stay on the processor."""
+    try:
+        return OnCard(configuration.bench(CARD), TEMPLATES)
+    except EngineError as error:
+        if error.code in ("card-part", "card-memory", "card-compile"):
+            return None
+        raise
+
+
+@lru_cache(maxsize=8)
+def _bench(configuration: Configuration, engine: str) -> Bench:
+    return configuration.bench(engine)
+
+
+def _row(outcome: Outcome, run: int, best: tuple[int, ...]) -> Row:
+    stops = [int(stop) for stop in outcome.stops]
+    answers = [
+        [int(a) for a in arms_of(winner)] if stop >= 0 else []
+        for winner, stop in zip(outcome.winners, stops, strict=True)
+    ]
+    correct = [
+        stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)
+    ]
+    return Row(run, stops, answers, correct, outcome.rounds, outcome.figures, outcome.seconds)
+
+
+@dataclass
+class Share:
+    """What is left to do of a configuration."""
+
+    configuration: Configuration
+    missing: list[int]  # ascending
+    seconds: float | None = None  # per run, once one has been made
+    out: int = 0  # runs handed out and not back yet
+
+    def ahead(self) -> float:
+        """Seconds of work that are left: what is nearly complete comes first, so that a campaign
+        which is stopped has as many complete configurations as can be.
+        """
+        return len(self.missing) * (self.seconds or 0.0)
+
+    def cut(self, workers: int, card: bool = False) -> tuple[int, int]:
+        """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other
+        workers have none; on a card, as many as there are.
+        """
+        most = PORTION if card else 1
+        if self.seconds is not None and not card:
+            per_second = 1.0 / max(self.seconds, 1e-9)
+            most = max(
+                round(min(CHUNK * per_second, len(self.missing) / (2 * workers))),
+                round(LEAST * per_second),
+                1,
+            )
+        number = 1
+        while (
+            number < most
+            and number < len(self.missing)
+            and self.missing[number] == self.missing[0] + number
+        ):
+            number += 1
+        first = self.missing[0]
+        self.missing = self.missing[number:]
+        self.out += number
+        return first, number
+
+
+@dataclass
+class Driver:
+    """Hands out chunks, stores what comes back, starts again what a dead worker had."""
+
+    store: Store
+    pool: Pool
+    shares: list[Share]
+    engine: str
+    stored: Stored
+    tries: dict[tuple[str, int], int] = field(default_factory=dict)
+    # out when a worker died: each is tried alone
+    suspects: list[tuple[Share, int, int]] = field(default_factory=list)
+
+    def run(self) -> None:
+        sources = here()
+        pending: dict[Future[Chunk], tuple[Share, int, int]] = {}
+        untried = [share for share in self.shares if share.missing]
+        while True:
+            while len(pending) < self._room() and (task := self._next(untried)) is not None:
+                pending[self._submit(task, sources)] = task
+            if not pending:
+                return
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            broken = False
+            for future in done:
+                broken |= not self._take(future, pending.pop(future))
+            if broken and self.pool.renew is not None:
+                wait(pending, timeout=10.0)  # all of them have failed with the pool
+                for future, task in pending.items():
+                    if not future.done():
+                        self.suspects.append(task)
+                    else:
+                        self._take(future, task)
+                pending = {}
+                self.pool.executor = self.pool.renew()
+            self.suspects.sort(
+                key=lambda task: self.tries.get((task[0].configuration.key, task[1]), 0),
+                reverse=True,
+            )
+
+    def _room(self) -> int:
+        return 1 if self.suspects or isinstance(self.pool.executor, Here) else 2 * self.pool.workers
+
+    def _next(self, untried: list[Share]) -> "tuple[Share, int, int] | None":
+        if self.suspects:
+            return self.suspects.pop()
+        if untried:
+            share = untried.pop(0)
+        else:
+            left = [share for share in self.shares if share.missing]
+            timed = [share for share in left if share.seconds is not None]
+            ready = timed or [share for share in left if share.out == 0]
+            if not ready:
+                return None
+            share = min(ready, key=Share.ahead)
+        return share, *share.cut(self.pool.workers, self.engine == CARD)
+
+    def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:
+        share, first, number = task
+        try:
+            return self.pool.executor.submit(
+                work, share.configuration, first, number, self.engine, sources
+            )
+        except Exception as error:
+            if not _died(error):
+                raise
+            failed: Future[Chunk] = Future()  # a worker died since the last chunk came back
+            failed.set_exception(error)
+            return failed
+
+    def _take(self, future: Future[Chunk], task: tuple[Share, int, int]) -> bool:
+        """Store a finished chunk; False if its worker died, and then its runs are to be made
+        again.
+        """
+        share, first, number = task
+        try:
+            chunk = future.result()
+        except CombGameError:
+            raise
+        except CancelledError as error:
+            text = "the cluster is gone: its scheduler does not answer any more"
+            remedy = "start it, then run the same command again: what was finished is stored"
+            raise StoreError("cluster-gone", text, remedy=remedy) from error
+        except Exception as error:
+            if not _died(error):
+                raise
+            tries = self.tries[share.configuration.key, first] = (
+                self.tries.get((share.configuration.key, first), 0) + 1
+            )
+            if tries >= TRIES:
+                raise _deadly(share.configuration, first, number) from error
+            self.suspects.append(task)
+            return False
+        self.store.add(chunk)
+        share.out -= number
+        mean = sum(row.seconds for row in chunk.rows) / number
+        share.seconds = (
+            mean if share.seconds is None or number > 1 else 0.5 * (mean + share.seconds)
+        )
+        self.stored(chunk, self._left())
+        return True
+
+    def _left(self) -> float | None:
+        """Seconds until the end, once every configuration has been tried."""
+        open_ones = [s for s in self.shares if s.missing or s.out]
+        if any(s.seconds is None for s in open_ones):
+            return None
+        return (
+            sum((len(s.missing) + s.out) * (s.seconds or 0.0) for s in open_ones)
+            / self.pool.workers
+        )
+
+
+def _deadly(configuration: Configuration, first: int, number: int) -> StoreError:
+    text = (
+        "{label} on {instance}: the worker died {tries} times at {number:run|runs} {runs} (out of "
+        "memory?)"
+    )
+    remedy = "use fewer jobs or a smaller problem: what was finished is stored"
+    names = {"label": configuration.label, "instance": configuration.instance.name}
+    runs = str(first) if number == 1 else f"{first} to {first + number - 1}"
+    return StoreError(
+        "worker-dies", text, remedy=remedy, tries=TRIES, number=number, runs=runs, **names
+    )
+
+
+def _died(error: Exception) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, BrokenProcessPool) or bool(
+        names & {"TerminatedWorkerError", "KilledWorker", "ShutdownExecutorError"}
+    )
+
+
+def run_campaign(
+    campaign: Specification,
+    path: Path,
+    jobs: int,
+    cluster: str | None,
+    engine: str,
+    progress: bool | None,
+    say: Callable[[str], None],
+    mode: int,
+) -> list[dict[str, Any]]:
+    """Make every run of a campaign that its file does not hold yet, and report on all: see
+    `Campaign.run`.
+    """
+    with Lock(path, mode):
+        store, mended = open_store(path, campaign.name, mode)
+        if mended:
+            say(str(mended))
+        with store:
+            others = [made for made in store.sources() if made != here()]
+            if others:
+                text = "{path} has runs that were made by {others}, and this is {here}"
+                remedy = (
+                    "They are kept: if what was changed in between changes runs, use a new file"
+                )
+                about = {"path": str(path), "others": " and by ".join(others), "here": here()}
+                say(str(Sentence("made-by-others", text, remedy=remedy, **about)))
+            with now_and_then(campaign.name, progress) as tell:
+                tell("working out the limits of its problems")
+                store.register(campaign, references(campaign.configurations, store))
+            mine = {c.instance.name for c in campaign.configurations}
+            for said in remarks([c for c in store.configurations() if c["instance"] in mine]):
+                say(str(said.within(where=str(path))))
+            shares = [
+                Share(c, sorted(set(range(c.runs)) - store.stored(c.key)))
+                for c in campaign.configurations
+            ]
+            total = sum(len(share.missing) for share in shares)
+            if total > 0:
+                done, name = campaign.runs - total, campaign.name
+                with (
+                    open_pool(jobs, cluster) as pool,
+                    now_and_then(name, progress) as tell,
+                    bar(campaign.runs, done, name, progress, tell) as stored,
+                ):
+                    Driver(store, pool, shares, engine, stored).run()
+            return report(store, {c.key: c.runs for c in campaign.configurations})
+
+
+def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:
+    """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for
+    every delta; those stored are kept.
+    """
+    known = {row["key"]: row["reference"] for row in store.configurations()}
+    times: dict[tuple[Problem, tuple[float, ...]], Complexity] = {}
+    compared = []
+    for c in configurations:
+        if c.key in known:
+            compared.append(known[c.key])
+            continue
+        place = (c.instance.problem, c.instance.means)
+        if place not in times:
+            times[place] = least_time(c.instance.problem, c.instance.means)
+        solved, bench = times[place], c.bench()
+        best = best_answer(bench.problem, bench.means)
+        bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]
+        stopping = bench.stopping
+        ends = [
+            limit(stopping, bench.problem, bench.means, solved, k) for k in range(len(c.deltas))
+        ]
+        compared.append(
+            {
+                "best": list(best),
+                "answer": bench.problem.label(best),
+                "time": solved.time,
+                "gap": solved.gap,
+                "bounds": [None if math.isnan(bound) else bound for bound in bounds],
+                "limits": [None if math.isnan(end) else end for end in ends],
+                "validity": str(stopping.validity),
+                "proved": stopping.validity.proved,
+            }
+        )
+    return compared

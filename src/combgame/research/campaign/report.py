@@ -1,0 +1,312 @@
+"""What a campaign has shown so far: one line per configuration and delta, as a table for a
+terminal, CSV, Markdown or JSON.
+
+Configurations of one file that have the same names and are different all the same, as after the
+means in a campaign file were edited.
+
+How far a campaign is, while it runs: a bar on a terminal and in a notebook; elsewhere, if it is
+asked for, a line every half a minute.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from ..._display.progress import Say, shows_bar
+from ..._display.text import Column, rendered
+from ..._messages import Sentence
+from ...simulation.permutation import RELABELLED, drawn
+from ...simulation.result import summary
+from .store import Chunk, Row, Store
+
+TRYING = "compiling and trying each configuration"
+Stored = Callable[[Chunk, float | None], None]  # a chunk is; about so many seconds are left
+
+
+@contextmanager
+def bar(runs: int, done: int, name: str, progress: bool | None, tell: Say) -> Iterator[Stored]:
+    """For a campaign of `runs` runs, of which `done` are stored. tell: for lines."""
+    tell(_line(done, runs, None))
+    if not shows_bar(progress):
+
+        def counted(chunk: Chunk, left: float | None) -> None:
+            nonlocal done
+            done += len(chunk.rows)
+            tell(_line(done, runs, left))
+
+        yield counted
+        return
+    from tqdm.auto import tqdm
+
+    form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
+    with tqdm(total=runs, initial=done, desc=name, unit="run", bar_format=form) as drawn:
+        began, made = time.perf_counter(), 0
+        drawn.set_postfix_str(TRYING)
+
+        def stored(chunk: Chunk, left: float | None) -> None:
+            nonlocal made
+            made += len(chunk.rows)
+            rate = made / (time.perf_counter() - began)
+            drawn.set_postfix_str(f"{rate:,.1f} runs/s, {_rest(left)}", refresh=False)
+            drawn.update(len(chunk.rows))
+
+        yield stored
+
+
+def _line(done: int, runs: int, left: float | None) -> str:
+    return f"{done:,} of {runs:,} runs are stored ({done / runs:.0%}), {_rest(left)}"
+
+
+def _rest(left: float | None) -> str:
+    return TRYING if left is None else f"about {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(3), duration(150), duration(7000)
+    ('3 s', '2 min 30 s', '1 h 56 min')
+    """
+    whole_seconds = round(seconds)
+    if whole_seconds < 60:
+        return f"{whole_seconds} s"
+    minutes, rest = divmod(whole_seconds, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+SHORT = 6  # characters of a key
+
+
+def marked(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, but where two lines of a report would look alike the label says which is which: by
+    the first characters of its key.
+
+    >>> how = {"threshold": "t", "seed": 0, "deltas": [0.1]}
+    >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": how}
+    >>> others = [{**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}]
+    >>> [c["label"] for c in marked([one, *others])]
+    ['lloo [1a2b3c]', 'lloo [5e6f7a]', 'ofw']
+    """
+    alike = {one["key"] for group in groups(configurations) for one in group}
+    return [
+        {**c, "label": f"{c['label']} {mark(c)}"} if c["key"] in alike else c
+        for c in configurations
+    ]
+
+
+def mark(c: Mapping[str, Any]) -> str:
+    return f"[{c['key'][:SHORT]}]"
+
+
+def groups(configurations: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Those that would share a line: the same names, threshold, seed and one of the deltas."""
+    lines: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for c in configurations:
+        described = c["description"]
+        for delta in described["deltas"]:
+            lines.setdefault(
+                (c["instance"], c["label"], described["threshold"], described["seed"], delta), []
+            ).append(c)
+    several = {
+        tuple(one["key"] for one in group): group for group in lines.values() if len(group) > 1
+    }
+    return list(several.values())
+
+
+def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Sentence]:
+    """A sentence for each group: in what they differ, and when the last run of each was stored; of
+    many groups, the first.
+    """
+    said, alike = [], groups(configurations)
+    for group in alike[:most]:
+        first, *others = (one["description"] for one in group)
+        places = sorted({place for other in others for place in differing(first, other)}) or [
+            "nothing that is known"
+        ]
+        when = "; ".join(f"{mark(one)} {stored(one.get('last'))}" for one in group)
+        text = (
+            "{label} on {instance} stands there {times} times, because the campaign was changed "
+            "between runs: {places} ({when})"
+        )
+        remedy = "All are kept, and marked in reports; a new file keeps them apart"
+        names = {"label": group[0]["label"], "instance": group[0]["instance"], "when": when}
+        about = {**names, "places": ", ".join(places), "times": len(group)}
+        said.append(Sentence("same-names", text, remedy=remedy, **about))
+    if len(alike) > most:
+        said.append(Sentence("more-alike", "the same holds for {n:,} more", n=len(alike) - most))
+    return said
+
+
+def stored(at: float | None) -> str:
+    if at is None:
+        return "without runs"
+    try:
+        return f"last stored {datetime.fromtimestamp(at).isoformat(' ', 'seconds')}"
+    except (OverflowError, OSError, ValueError):  # a clock beyond all calendars
+        return f"last stored {at:g} seconds after 1970"
+
+
+def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    """Where two descriptions differ.
+
+    >>> three, four = ({"seed": 0, "problem": {"actions": {"d": d}}} for d in (3, 4))
+    >>> list(differing(three, four))
+    ['problem.actions.d']
+    """
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in sorted({*one, *other}, key=str):
+            yield from differing(
+                one.get(key), other.get(key), f"{place}.{key}" if place else str(key)
+            )
+    elif one != other:
+        yield place
+
+
+def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
+    """Per configuration and delta: rounds, errors with their exact 95 % interval, the bound, the
+    limit and the ratio to it.
+
+    wanted: only these configurations (their keys), and only so many runs of each.
+    """
+    configurations = [c for c in store.configurations() if wanted is None or c["key"] in wanted]
+    if wanted is not None:
+        configurations = [{**c, "runs": wanted[c["key"]]} for c in configurations]
+    rows = {
+        c["key"]: [row for row in store.rows(c["key"]) if row.run < c["runs"]]
+        for c in configurations
+    }
+    shown = marked([c for c in configurations if rows[c["key"]]])
+    return [
+        line(c, rows[c["key"]], k) for c in shown for k in range(len(c["description"]["deltas"]))
+    ]
+
+
+def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
+    described, reference = c["description"], c["reference"]
+    stops, correct = (
+        np.array([row.stops[k] for row in rows]),
+        np.array([row.correct[k] for row in rows]),
+    )
+    figures = summary(stops, correct, described["max_rounds"])
+    end = reference["limits"][k]
+    return {
+        "instance": c["instance"],
+        "x": c["x"],
+        "rule": c["label"],
+        "threshold": described["threshold"],
+        "seed": described["seed"],
+        "delta": described["deltas"][k],
+        **figures,
+        "planned": c["runs"],
+        "standard_error": float(
+            np.where(stops < 0, described["max_rounds"], stops).std(ddof=1) / math.sqrt(len(rows))
+        )
+        if len(rows) > 1
+        else None,
+        "time": reference["time"],
+        "bound": reference["bounds"][k],
+        "limit": end,
+        "ratio": None if not end else figures["mean"] / end,
+        "us_per_round": 1e6
+        * sum(row.seconds for row in rows)
+        / max(sum(row.rounds for row in rows), 1),
+        **{name: float(np.mean([row.figures[name] for row in rows])) for name in rows[0].figures},
+        "proved": reference["proved"],
+        "label": reference["validity"].partition(":")[0],
+        "key": c["key"],
+    }
+
+
+def rows(store: Store) -> list[dict[str, Any]]:
+    """One line per run and delta. All but `seconds` is the same whatever engine, workers or order
+    made them.
+    """
+    lines = []
+    for c in marked(store.configurations()):
+        described = c["description"]
+        for row in store.rows(c["key"]):
+            labels = None  # a function of the seed and the run, so not stored
+            if described.get("relabel"):
+                means = (
+                    described["means"]
+                    if "means" in described
+                    else described["problem"]["truth"]["means"]
+                )  # as 0.1.0 had it
+                labels = drawn(len(means), described["seed"], row.run, RELABELLED)
+            for k, delta in enumerate(described["deltas"]):
+                stop = row.stops[k]
+                lines.append(
+                    {
+                        "identity": f"{c['key']}-{row.run}",
+                        "instance": c["instance"],
+                        "rule": c["label"],
+                        "threshold": described["threshold"],
+                        "seed": described["seed"],
+                        "delta": delta,
+                        "run": row.run,
+                        "rounds": stop if stop >= 0 else described["max_rounds"],
+                        "answer": " ".join(map(str, row.answers[k])),
+                        "correct": row.correct[k],
+                        "capped": stop < 0,
+                        **row.figures,
+                        "played": row.rounds,
+                        **({"labels": " ".join(map(str, labels))} if labels is not None else {}),
+                        "rounds_per_second": row.rounds / max(row.seconds, 1e-9),
+                        "seconds": row.seconds,
+                    }
+                )
+    return lines
+
+
+COLUMNS: dict[str, Column] = {
+    "problem": lambda r: r["instance"],
+    "rule": lambda r: r["rule"],
+    "threshold": lambda r: r["threshold"] + ("" if r["label"] == "proved" else f" ({r['label']})"),
+    "delta": lambda r: f"{r['delta']:g}",
+    "seed": lambda r: str(r["seed"]),
+    "runs": lambda r: (
+        f"{r['runs']:,}" + (f" of {r['planned']:,}" if r["runs"] < r["planned"] else "")
+    ),
+    "mean": lambda r: (">= " if r["capped"] else "") + f"{r['mean']:,.0f}",
+    "q25": lambda r: f"{r['q25']:,.0f}",
+    "median": lambda r: f"{r['median']:,.0f}",
+    "q75": lambda r: f"{r['q75']:,.0f}",
+    "errors": lambda r: f"{r['error_rate']:.1%} [{r['error_low']:.1%}, {r['error_high']:.1%}]",
+    "capped": lambda r: str(r["capped"]),
+    "bound": lambda r: "-" if r["bound"] is None else f"{r['bound']:,.0f}",
+    "limit": lambda r: "-" if r["limit"] is None else f"{r['limit']:,.0f}",
+    "mean/limit": lambda r: (
+        "-" if r["ratio"] is None else (">= " if r["capped"] else "") + f"{r['ratio']:.2f}"
+    ),
+    "us/round": lambda r: f"{r['us_per_round']:,.1f}",
+}
+
+
+EXPLANATION = (
+    "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: "
+    "share of runs that stopped with a wrong "
+    "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, "
+    "below which no rule can go on average "
+    "(- for bounded rewards, whose divergence is a surrogate). "
+    "limit: the root of t = beta(t, delta)/D_nu, at which the optimal proportions stop without "
+    "noise. us/round: measured on whichever "
+    "machine, start included (which is cheap for learners on the simplex)."
+)
+
+
+def show(
+    rows: list[dict[str, Any]],
+    form: str = "text",
+    without: Sequence[str] = (),
+    below: Sequence[str] = (),
+) -> str:
+    """A report in one of the formats; a table for people without some columns, and with more
+    sentences below it.
+    """
+    columns = {name: column for name, column in COLUMNS.items() if name not in without}
+    return rendered(rows, form, columns, 3, (EXPLANATION, *below))

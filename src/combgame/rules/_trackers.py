@@ -1,0 +1,152 @@
+"""From weights w_t to one action: sparse C-tracking, sparse D-tracking (Garivier and Kaufmann
+2016), sampling.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.action_table import Catalogue, Mixture
+from ..engine.heap import drop, rise
+from ..engine.protocols import Tracker
+from ..engine.state import Floats, Ints, Random
+from ..errors import unknown
+
+BLOCK, MOST, ROUNDING = 256, 1e300, 1.0 + 1e-14
+
+
+class CTracking(NamedTuple):
+    """argmin over B_t of N_{t-1,A} / sum_{s<=t} w_{s,A}, B_t = all actions that ever had weight.
+
+    B_t grows for ever, but only the support of w_t is searched. The ratio of an action that has no
+    weight now does not change, so those wait in a heap; and the smallest ratio is below 1, because
+    sum_A N_{t-1,A} < sum_A sum_s w_{s,A}, so that an action that has caught up (N >= sum w) need
+    not even wait.
+    """
+
+    heap: Ints  # int64[room]: waiting actions, smallest ratio on top, [:waiting]
+    place: Ints  # int64[room]: position + 1 in the heap, or 0
+    ratio: Floats  # float64[room]
+    stamp: Ints  # int64[room]: the last round in which it had weight
+    active: Ints  # int64[room]: the support of w_{t-1}, [:held]
+    state: Ints  # int64[4]: waiting, held, clock, the last choice
+
+    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+        waiting, held, last = self.state[0], self.state[1], self.state[3]
+        now = self.state[2] + 1
+        if self.place[last] > 0:  # it was played: its ratio has risen
+            waiting = drop(self.heap, self.place, self.ratio, waiting, self.place[last] - 1)
+            waiting = self.wait(catalogue, last, waiting)
+        for i in range(mixture.size[0]):
+            number = mixture.ids[i]
+            if mixture.weight[i] > 0.0:
+                self.stamp[number] = now
+                if self.place[number] > 0:
+                    waiting = drop(
+                        self.heap, self.place, self.ratio, waiting, self.place[number] - 1
+                    )
+        for i in range(held):
+            if self.stamp[self.active[i]] != now:
+                waiting = self.wait(catalogue, self.active[i], waiting)
+        best, least, held = -1, 0.0, 0
+        if waiting > 0:
+            best = self.heap[0]
+            least = self.ratio[best]
+        for i in range(mixture.size[0]):
+            if mixture.weight[i] > 0.0:
+                number = mixture.ids[i]
+                self.active[held] = number
+                held += 1
+                share = catalogue.played[number] / catalogue.owed[number]
+                if best < 0 or share < least or (share == least and number < best):
+                    best, least = number, share
+        self.state[0], self.state[1], self.state[2], self.state[3] = waiting, held, now, best
+        return int(best)
+
+    def wait(self, catalogue: Catalogue, number: int, waiting: int) -> int:
+        """Enter an action without weight into the heap, unless it has caught up; return how many
+        wait.
+        """
+        if catalogue.played[number] >= catalogue.owed[number]:
+            return waiting
+        self.ratio[number] = catalogue.played[number] / catalogue.owed[number]
+        self.heap[waiting] = number
+        rise(self.heap, self.place, self.ratio, waiting)
+        return waiting + 1
+
+
+class FullTracking(NamedTuple):
+    """C-tracking where every action is entered from the beginning: the same argmin, over all that
+    were ever owed anything, in blocks.
+
+    N < least * owed, with a little room for rounding, before N / owed < least: a product that the
+    compiler vectorises, and few divisions.
+    """
+
+    hits: Ints  # int64[1], unused: compiled parts need a field
+
+    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+        best, least, n = -1, MOST, catalogue.size[0]
+        for begin in range(0, n, BLOCK):
+            played = catalogue.played[begin : min(begin + BLOCK, n)]
+            owed = catalogue.owed[begin : min(begin + BLOCK, n)]
+            hits, level = 0, least * ROUNDING
+            for i in range(played.size):
+                hits += played[i] < level * owed[i]
+            if hits > 0:
+                for i in range(played.size):
+                    if owed[i] > 0.0 and played[i] / owed[i] < least:
+                        best, least = begin + i, played[i] / owed[i]
+        return int(best)
+
+
+class DTracking(NamedTuple):
+    """argmin over supp(w_t) of N_{t-1,A} / w_{t,A}."""
+
+    clock: Ints  # int64[1], unused: compiled parts need a field
+
+    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+        best, ratio = -1, 0.0
+        for i in range(mixture.size[0]):
+            if mixture.weight[i] > 0.0:
+                number = mixture.ids[i]
+                share = catalogue.played[number] / mixture.weight[i]
+                if best < 0 or share < ratio or (share == ratio and number < best):
+                    best, ratio = number, share
+        return int(best)
+
+
+class Sampling(NamedTuple):
+    """A_t ~ w_t."""
+
+    clock: Ints  # int64[1], unused
+
+    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+        left, chosen = rng.random(), -1
+        for i in range(mixture.size[0]):
+            if mixture.weight[i] > 0.0:
+                chosen = mixture.ids[i]
+                left -= mixture.weight[i]
+                if left < 0.0:
+                    break
+        return int(chosen)
+
+
+TRACKERS = ("C", "D", "sample")
+
+
+def make_tracker(name: str, room: int, full: bool = False) -> Tracker:
+    """The tracker of a name, for a catalogue of `room` actions; full: all actions are entered."""
+    one = np.zeros(1, np.int64)
+    if name == "C" and full:
+        return FullTracking(one)
+    if name == "C":
+        numbers = [np.zeros(room, np.int64) for _ in range(4)]
+        return CTracking(
+            numbers[0], numbers[1], np.zeros(room), numbers[2], numbers[3], np.zeros(4, np.int64)
+        )
+    if name == "D":
+        return DTracking(one)
+    if name == "sample":
+        return Sampling(one)
+    raise unknown("tracking", name, TRACKERS)

@@ -1,0 +1,284 @@
+"""A rule of somebody else's is watched in every round. Certificates hold whatever a rule plays, as
+long as it plays sets of the structure and leaves what was seen as it was.
+"""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._fingerprint import foreign
+from ..engine.block_effects import MIRRORED, even, even_rows
+from ..engine.dispatch import ours
+from ..engine.jit import jitable
+from ..engine.protocols import Game, Rule, Structure
+from ..engine.state import Floats, Ints, Random, Seen, View, arms_of, blank, vector
+from ..engine.user_code import SIGNATURE, own_bounds
+from ..errors import InputError
+from ..problem import Problem
+from ..structures import StructureBase
+from .base import FixedSetup, RuleBase, Setup, describe
+
+# what a rule may read and must not write, in the order of `mirror`: all but scratch arrays
+READ = (
+    *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
+    *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
+    *(f"seen.blocks.{name}" for name in MIRRORED),
+    *("seen.blocks.left", "view.best", "view.evidence"),
+)
+NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
+
+
+@jitable
+def mirror(seen: Seen, was: Seen, back: bool) -> int:
+    """Copy what was seen, or put it back; the number in READ of the last array that was written, 0
+    if none was.
+    """
+    which = 0
+    which = max(which, 1 * even(seen.counts, was.counts, back))
+    which = max(which, 2 * even(seen.sums, was.sums, back))
+    which = max(which, 3 * even(seen.rest, was.rest, back))
+    which = max(which, 4 * even(seen.squares, was.squares, back))
+    which = max(which, 5 * even(seen.mean, was.mean, back))
+    which = max(which, 6 * even(seen.feasible, was.feasible, back))
+    which = max(which, 7 * even(seen.worth, was.worth, back))
+    which = max(which, 8 * even(seen.clock, was.clock, back))
+    which = max(which, 9 * even(seen.start, was.start, back))
+    which = max(which, 10 * even(seen.group, was.group, back))
+    which = max(which, 11 * even_rows(seen.weighed, was.weighed, back))
+    which = max(which, 12 * even_rows(seen.noise, was.noise, back))
+    inside = seen.blocks.mirror(was.blocks, back)
+    return max(which, 12 + inside) if inside > 0 else which
+
+
+class GuardedPart(NamedTuple):
+    """A rule's part, and what it was given.
+
+    What it must not write is put back, and what cannot be played is replaced, so that nothing false
+    comes of either; `full` ends the run in the next round.
+    """
+
+    watched: Rule
+    # whether it may say how many plays a block has: all of them are fixed then (docs/plates.md)
+    blocking: bool
+    was: Seen
+    best: Floats
+    evidence: Floats
+    score: Floats
+    member: Floats  # the action that has most in common with what the rule plays
+    wrote: Floats  # view.action, when the rule was at fault
+    # int64[2]: what was wrong, counted from 1 in READ, 0 if nothing was; and after how many rounds
+    fault: Ints
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        mirror(seen, self.was, False)
+        even(seen.blocks.left, self.was.blocks.left, False)
+        even(view.best, self.best, False)
+        even(view.evidence, self.evidence, False)
+        for a in range(view.action.size):
+            view.action[a] = np.nan
+        self.watched.choose(game, seen, view, rng)
+        wrong = mirror(seen, self.was, True)
+        if not self.blocking:
+            wrong = max(wrong, 29 * even(seen.blocks.left, self.was.blocks.left, True))
+        wrong = max(wrong, 30 * even(view.best, self.best, True))
+        wrong = max(wrong, 31 * even(view.evidence, self.evidence, True))
+        for a in range(view.action.size):
+            self.wrote[a] = here = view.action[a]
+            self.score[a] = 2.0 * here - 1.0
+            if here != 0.0 and here != 1.0:
+                self.score[a], wrong = 0.0, NOT_A_SET
+        game.actions.argmax(self.score, self.member)  # an action scores most against itself
+        if even(view.action, self.member, True) > 0 and wrong != NOT_A_SET:
+            wrong = NO_ACTION
+        if wrong > 0:
+            self.fault[0], self.fault[1] = wrong, seen.clock[0]
+
+    def full(self) -> bool:
+        return self.fault[0] > 0 or self.watched.full()
+
+
+class GuardedSetup:
+    """The set-up of a rule that is watched. every: also if all its parts are this package's."""
+
+    def __init__(self, rule: RuleBase, problem: Problem, every: bool = True) -> None:
+        self.name, self.problem, self._every = describe(rule), problem, every
+        with own_bounds():
+            self.setup = rule.setup(problem)
+        if not callable(getattr(self.setup, "fresh", None)):
+            raise InputError(
+                "setup-makes-no-rules",
+                "{rule}: setup(problem) returned {kind}, which has no method fresh",
+                remedy="return FixedSetup(part, start), as in docs/new-part.md",
+                rule=self.name,
+                kind=f"an object of the class {type(self.setup).__name__}",
+            )
+        # our other set-ups take their starts from the structure
+        own = type(self.setup).__module__.startswith("combgame.")
+        self._given = isinstance(self.setup, FixedSetup) or not own
+        self._known = set[bytes]()  # rows of starts that are actions
+
+    @property
+    def alike(self) -> bool:
+        return getattr(self.setup, "alike", False)
+
+    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
+        with own_bounds():
+            part, start = self.setup.fresh(rng)
+        self._check_verbs(part)
+        if self._given:
+            self._check_start(start)
+        own, d = trusted(part), self.problem.d
+        if own and not self._every:
+            return part, start
+        was = blank(d, self.problem.rewards.groups(d), self.problem.precision())
+        best, score, member, wrote = np.zeros((4, d))
+        fault = np.zeros(2, np.int64)
+        evidence = np.zeros(1)
+        return GuardedPart(part, own, was, best, evidence, score, member, wrote, fault), start
+
+    def enlarge(self, rule: Any) -> Rule:
+        if not isinstance(rule, GuardedPart):
+            return self.setup.enlarge(rule)
+        return rule._replace(watched=self.setup.enlarge(rule.watched))
+
+    def figures(self, rule: Any) -> dict[str, int]:
+        tell = getattr(self.setup, "figures", None)
+        inner = rule.watched if isinstance(rule, GuardedPart) else rule
+        return tell(inner) if tell else {}
+
+    def check(self, rule: Any) -> None:
+        """What the rule did that it must not, in a sentence. (Arms have numbers of the run's own
+        here, which nobody else knows.)
+        """
+        if not isinstance(rule, GuardedPart):
+            return
+        wrong, t = int(rule.fault[0]), int(rule.fault[1])
+        if wrong == NOT_A_SET:
+            raise _no_set(self.name, t)
+        if wrong == NO_ACTION:
+            raise _no_action(self.name, int(rule.wrote.sum()), t, self.problem.actions)
+        if wrong > 0:
+            raise InputError(
+                "rule-wrote-what-was-seen",
+                "{rule} wrote into {array} after {t:,} rounds",
+                remedy="write view.action alone, and use view.rival and view.alternative as you "
+                "like: nothing could be certified otherwise",
+                rule=self.name,
+                array=READ[wrong - 1],
+                t=t,
+            )
+
+    def _check_verbs(self, part: Rule) -> None:
+        for verb, given in (("choose", 4), ("full", 0)):
+            method: Any = getattr(part, verb, None)
+            try:
+                inspect.signature(method).bind(*range(given))
+            except (TypeError, ValueError):
+                raise InputError(
+                    "rule-verb",
+                    "{rule}: {part} has no method {verb} that can be called with {given} arguments",
+                    remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
+                    rule=self.name,
+                    part=type(part).__name__,
+                    verb=verb,
+                    given=given,
+                ) from None
+
+    def _check_start(self, start: Any) -> None:
+        actions, kind = self.problem.actions, type(start).__name__
+        if not isinstance(start, np.ndarray) or start.ndim != 2 or start.dtype.kind not in "iu":
+            if isinstance(start, np.ndarray):
+                kind = f"{start.ndim}-dimensional array of {start.dtype}"
+            raise InputError(
+                "rule-start",
+                "{rule} begins with a {kind} instead of rows of the numbers of arms",
+                remedy="make it with padded(...) of a list of sets, such as "
+                "padded(problem.actions.covering())",
+                rule=self.name,
+                kind=kind,
+            )
+        oracle = actions.part()
+        for row in start:
+            known = row.tobytes()
+            if known in self._known:
+                continue
+            arms = tuple(sorted(int(a) for a in row if a >= 0))
+            if not playable(actions.d, oracle, arms):
+                raise InputError(
+                    "rule-start-no-action",
+                    "{rule} begins with {n} arms together, which is no action of {actions}",
+                    remedy="begin with sets of it, such as padded(problem.actions.covering())",
+                    rule=self.name,
+                    n=len(arms),
+                    actions=str(actions),
+                )
+            self._known.add(known)
+
+
+def trusted(part: Any) -> bool:
+    """Whether everything that works in a part is this package's.
+
+    >>> from combgame.rules.uniform import UniformPart
+    >>> trusted(UniformPart(3)), trusted([3])
+    (True, False)
+    """
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return ours(part) and all(trusted(field) for field in part)
+    return isinstance(part, np.ndarray | bool | int | float | np.generic | SIGNATURE)
+
+
+def playable(d: int, oracle: Structure, arms: Sequence[int]) -> bool:
+    """Whether some of d arms are an action, by the oracle alone: an action scores most against
+    itself.
+
+    >>> from combgame import Subsets
+    >>> pairs = Subsets(4, 2).part()
+    >>> playable(4, pairs, (0, 3)), playable(4, pairs, (0, 1, 3))
+    (True, False)
+    """
+    if any(a >= d for a in arms):
+        return False
+    chosen, out = vector(arms, d), np.zeros(d)
+    oracle.argmax(2.0 * chosen - 1.0, out)
+    return bool(np.array_equal(chosen, out))
+
+
+def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) -> None:
+    """What a rule has written to view.action in a study, where it does not see what is
+    certified.
+    """
+    if not ((wrote == 0.0) | (wrote == 1.0)).all():
+        raise _no_set(describe(rule), t)
+    if not playable(actions.d, actions.part(), arms_of(wrote)):
+        raise _no_action(describe(rule), int(wrote.sum()), t, actions)
+
+
+def _no_set(rule: str, t: int) -> InputError:
+    return InputError(
+        "rule-wrote-no-set",
+        "{rule} left something else than a 0 or a 1 for every arm in view.action, after {t:,} "
+        "rounds",
+        remedy="write all of it in every round",
+        rule=rule,
+        t=t,
+    )
+
+
+def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:
+    return InputError(
+        "rule-played-no-action",
+        "{rule} played {n} arms together after {t:,} rounds, which is no action of {actions}",
+        remedy="write one of its sets to view.action, such as game.actions.argmax and "
+        "game.actions.sample write",
+        rule=rule,
+        n=n,
+        t=t,
+        actions=str(actions),
+    )
+
+
+def setup_of(rule: RuleBase, problem: Problem) -> Setup:
+    """A rule on a problem; watched, if a part of it is not this package's."""
+    return GuardedSetup(rule, problem, every=False) if foreign(rule) else rule.setup(problem)

@@ -1,0 +1,271 @@
+"""Plays with a level of their own: Frank-Wolfe's idea with evidence from within plays, in blocks.
+
+Arms are compared inside a play, so what a play adds is a sum over the pairs that it has: with the
+weights of a soft minimum over the evidence of all pairs, exp(-evidence), a pair is worth the square
+of its lead. The play that is worth most is built greedily. Plays come in blocks of 5 % of the
+rounds so far, whose arms are fixed before their first value: least squares inside a block compares
+also arms that never were in the same play (docs/plates.md).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.kernels import Original
+from ..engine.protocols import Game
+from ..engine.state import Floats, Ints, Random, Seen, View
+from ..stopping.base import Question
+from ..stopping.block_effects import SCALES, contrast
+from ..structures.connectivity import exchangeable
+from ._exploration import joining, padded
+
+SHARE = 0.05  # of the rounds so far: the length of a block
+ROOM = 256  # plays of a block, at most
+LEAST = -2.0  # evidence below is as good as that
+FAR = 500.0  # evidence that exceeds the least by more counts no less
+SLIGHT = 1e-3  # of sigma^2: what a pair without a lead is worth
+NEAR = 0.05  # of sigma: a lead below is not believed
+MORE = 1.0  # evidence beyond the threshold at which to aim
+EXPLORE, EASE = 1.2, 20.0  # how often every arm is compared at least: as in `FrankWolfe`
+
+
+class PlatesPart(NamedTuple):
+    known: bool  # whether sigma is
+    group: Ints  # int64[d]: answers differ by exchanges of arms with the same number; -1: of none
+    scales: Floats
+    queue: Ints  # int64[room, K]: the plays of the block, filled up with -1
+    turn: Ints  # int64[2]: which of them comes next, and how many there are
+    have: Floats  # float64[d, d]: the evidence of pairs
+    worth: Floats  # float64[d, d]: what a pair is worth in a play
+    extra: Floats  # float64[d, d]: J that the plays of the block so far are expected to add
+    forced: Floats  # float64[d]: arms that a play must have
+    score: Floats  # float64[d]
+    need: Floats  # float64[d]
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        if self.turn[0] >= self.turn[1]:
+            self.commit(game, seen, view, rng)
+        for a in range(view.action.size):
+            view.action[a] = 0.0
+        for k in range(self.queue.shape[1]):
+            if self.queue[self.turn[0], k] >= 0:
+                view.action[self.queue[self.turn[0], k]] = 1.0
+        self.turn[0] += 1
+
+    def commit(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        """The plays of the next block."""
+        t, blocks, best = seen.clock[0], seen.blocks, view.best
+        plays = min(max(1, int(SHARE * t), blocks.wanted[0]), self.queue.shape[0])
+        if blocks.wanted[1] > 0:
+            plays = min(plays, blocks.wanted[1])
+        blocks.left[0] = plays
+        self.turn[0], self.turn[1] = 0, plays
+        leaders = 0
+        for i in range(best.size):
+            if best[i] > 0.5 and self.group[i] >= 0:
+                leaders += 1
+            for j in range(best.size):
+                self.extra[i, j] = blocks.awaited[i, j]
+                if self.rivals(best, i, j):
+                    unit = self.per_play(seen, i, j)
+                    lead = float(blocks.lead[i, j])
+                    if not self.known:
+                        lead /= math.sqrt(blocks.variance())
+                    one = contrast(self.scales, lead, blocks.sure[i, j], unit)
+                    self.have[i, j] = max(one, LEAST)
+        if leaders == 1 and plays > 1:
+            self.take_turns(game, seen, view, rng, plays)
+            return
+        for p in range(plays):
+            self.weigh(seen, best)
+            self.build(game, seen, view)
+            self.enter(seen, view, p)
+
+    def gap(self, seen: Seen, i: int, j: int) -> float:
+        """The estimated lead of an arm over another, in units in which J counts."""
+        lead = float(seen.mean[i] - seen.mean[j])
+        return lead if self.known else lead / math.sqrt(seen.blocks.variance())
+
+    def rivals(self, best: Floats, i: int, j: int) -> bool:
+        """Whether arm i, of the leader, could be exchanged for arm j."""
+        same = self.group[i] == self.group[j] and self.group[i] >= 0
+        return bool(same and best[i] > best[j])
+
+    def per_play(self, seen: Seen, i: int, j: int) -> float:
+        """The information of one play on a pair that it has."""
+        first, second = float(seen.blocks.precision[i]), float(seen.blocks.precision[j])
+        return first / (first + second) * second
+
+    def weigh(self, seen: Seen, best: Floats) -> None:
+        """What each pair is worth, by a soft minimum over the evidence at the end of the block."""
+        least, blocks = math.inf, seen.blocks
+        for i in range(best.size):
+            for j in range(best.size):
+                self.worth[i, j] = 0.0
+                if self.rivals(best, i, j):
+                    gap = self.gap(seen, i, j)
+                    least = min(least, self.have[i, j] + 0.5 * gap * gap * self.extra[i, j])
+        for i in range(best.size):
+            for j in range(best.size):
+                if self.rivals(best, i, j):
+                    gap = self.gap(seen, i, j)
+                    over = self.have[i, j] + 0.5 * gap * gap * self.extra[i, j] - least
+                    self.worth[i, j] = math.exp(-min(over, FAR)) * (
+                        gap * gap + SLIGHT / blocks.precision[i]
+                    )
+                    self.worth[j, i] = self.worth[i, j]
+
+    def met(self, seen: Seen, best: Floats, a: int) -> float:
+        """In how many plays an arm was compared with one of the leader, or as good as."""
+        most, blocks = 0.0, seen.blocks
+        for i in range(best.size):
+            if best[i] > 0.5 and self.group[i] == self.group[a]:
+                known = blocks.sure[i, a] + self.extra[i, a]
+                most = max(most, known / self.per_play(seen, i, a))
+        return float(most)
+
+    def floor(self, t: int) -> float:
+        """What that must be: an arm that looks bad by chance must not be forgotten."""
+        even = t * self.queue.shape[1] / self.score.size
+        return float(EXPLORE * math.sqrt(even) * even / (even + EASE))
+
+    def build(self, game: Game, seen: Seen, view: View) -> None:
+        """The play that is worth most, greedily: from the arm that was compared too little, or else
+        the best pair on, the arm that adds most.
+        """
+        d, most, total, first, second = view.best.size, -1.0, 0.0, -1, -1
+        least = self.floor(seen.clock[0])
+        for a in range(d):
+            if view.best[a] < 0.5 and self.group[a] >= 0:
+                known = self.met(seen, view.best, a)
+                if known < least:
+                    first, second, least = a, a, known
+        lags = first >= 0
+        for i in range(d):
+            for j in range(d):
+                total += self.worth[i, j]
+                if not lags and view.best[i] > view.best[j] and self.worth[i, j] > most:
+                    most, first, second = self.worth[i, j], i, j
+        for a in range(d):
+            self.forced[a] = 1.0 if a in (first, second) else 0.0
+            self.need[a] = self.worth[a, first] + self.worth[a, second]
+        while True:
+            for a in range(d):
+                self.score[a] = 2.0 * total if self.forced[a] > 0.5 else self.need[a]
+            game.actions.argmax(self.score, view.action)
+            more = -1
+            for a in range(d):
+                fresh = view.action[a] > 0.5 and self.forced[a] < 0.5
+                if fresh and (more < 0 or self.need[a] > self.need[more]):
+                    more = a
+            if more < 0:
+                return
+            self.forced[more] = 1.0
+            for a in range(d):
+                self.need[a] += self.worth[a, more]
+
+    def enter(self, seen: Seen, view: View, p: int) -> None:
+        """Into the queue, with what it is expected to add."""
+        n = 0
+        for k in range(self.queue.shape[1]):
+            self.queue[p, k] = -1
+        for a in range(view.action.size):
+            if view.action[a] > 0.5:
+                self.queue[p, n] = a
+                n += 1
+        for k in range(n):
+            for m in range(n):
+                if m != k:
+                    a, b = self.queue[p, k], self.queue[p, m]
+                    self.extra[a, b] += self.per_play(seen, a, b)
+
+    def take_turns(self, game: Game, seen: Seen, view: View, rng: Random, plays: int) -> None:
+        """A block around a single leader: it is in every play, the others by turns, as often as
+        they need.
+        """
+        best, d, total = view.best, view.best.size, 0.0
+        leader = 0
+        for a in range(d):
+            if best[a] > 0.5 and self.group[a] >= 0:
+                leader = a
+        goal = game.judge.level(seen.clock[0], 0) + MORE
+        floor = self.floor(seen.clock[0])
+        for j in range(d):
+            self.need[j] = 0.0
+            if j != leader and self.group[j] == self.group[leader]:
+                gap = max(self.gap(seen, leader, j), NEAR / math.sqrt(seen.blocks.precision[j]))
+                have = self.have[leader, j] + 0.5 * gap * gap * self.extra[leader, j]
+                self.need[j] = max(goal - have, 1e-3) / (gap * gap)
+                total += self.need[j]
+        room = float(self.queue.shape[1] - 1)
+        for j in range(d):
+            self.need[j] *= room / total
+        for _ in range(20):  # nobody twice in a play
+            free, left = 0.0, room
+            for j in range(d):
+                if self.need[j] >= 1.0:
+                    self.need[j] = 1.0
+                    left -= 1.0
+                else:
+                    free += self.need[j]
+            if free > 0.0:
+                for j in range(d):
+                    if self.need[j] < 1.0:
+                        self.need[j] *= left / free
+        for j in range(d):
+            self.forced[j] = rng.random() * self.need[j]  # here: what is owed
+        for p in range(plays):
+            for j in range(d):
+                self.forced[j] += self.need[j]
+                self.score[j] = self.forced[j]
+                if j != leader and self.group[j] >= 0 and self.met(seen, best, j) < floor:
+                    self.score[j] += float(d * plays)
+            self.score[leader] = 4.0 * d * (plays + 2.0)
+            game.actions.argmax(self.score, view.action)
+            for j in range(d):
+                if view.action[j] > 0.5:
+                    self.forced[j] -= 1.0
+            self.enter(seen, view, p)
+
+    def full(self) -> bool:
+        return False
+
+
+class PlatesSetup:
+    """Blocks of plays on a problem."""
+
+    alike = True
+
+    def __init__(self, problem: Question) -> None:
+        self.problem, d = problem, problem.actions.d
+        group = np.full(d, -1, np.int64)
+        for g, arms in enumerate(exchangeable(problem.answers)):
+            group[list(arms)] = g
+        have, worth, extra = np.zeros((3, d, d))
+        forced, score, need = np.zeros((3, d))
+        queue = np.full((ROOM, problem.actions.largest()), -1, np.int64)
+        part = PlatesPart(
+            problem.rewards.known,
+            group,
+            SCALES.copy(),
+            queue,
+            np.zeros(2, np.int64),
+            have,
+            worth,
+            extra,
+            forced,
+            score,
+            need,
+        )
+        self._original = Original(part)
+
+    def fresh(self, rng: Random) -> tuple[PlatesPart, Ints]:
+        plays = joining(self.problem.actions, self.problem.answers, rng)
+        return self._original.copy(), padded(plays)
+
+    def enlarge(self, rule: PlatesPart) -> PlatesPart:
+        return rule
+
+    def figures(self, rule: PlatesPart) -> dict[str, int]:
+        return {}

@@ -1,0 +1,156 @@
+"""simulate() and compare()."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._display.progress import counted
+from ..errors import must_be, unknown, whole
+from ..problem import Problem
+from ..rules import RuleBase
+from ..rules.base import describe
+from ..rules.presets import make_rule
+from ..stopping.base import StoppingBase
+from .cuda import simulated as on_card
+from .result import Simulation, as_html, table
+from .runner import CARD, in_order, make_bench
+
+
+def simulate(
+    problem: Problem,
+    means: Any,
+    *,
+    rule: str | RuleBase = "frank-wolfe",
+    delta: float | Sequence[float] = 0.05,
+    threshold: str | StoppingBase = "mixture",
+    runs: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    max_rounds: int = 10**6,
+    relabel: bool = False,
+    engine: str = "auto",
+    ties: str = "error",
+    eliminate: bool | str = False,
+    epsilon: float = 0.0,
+    level_sd: float = 0.0,
+    progress: bool | None = None,
+) -> Simulation:
+    """Run a rule many times on known means.
+
+    delta may be a list: all of them are answered from the same runs (`Simulation.at`). threshold:
+    "mixture" (proved, and far tighter than the paper's), "proved" (the paper's Theorem 2 for the
+    rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic):
+    docs/thresholds.md; or an object of your own (`StoppingBase`, docs/new-part.md). ties="run" lets
+    means with two best answers run to the cap. eliminate=True: answers that have once lost to the
+    leader by more than the threshold are no longer considered, which keeps delta (one delta, at
+    most 20,000 answers); eliminate="phases": the same, looked at only at the ends of phases that
+    grow by a tenth. epsilon: an answer that is worse than the best by no more counts as
+    correct ("mixture" only). level_sd: the standard deviation of the levels of plays, where every
+    play has its own (`Gaussian(sigma, level="per play")`). relabel=True: in every run the arms are
+    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
+    arms for itself, that changes no distribution. engine="cuda": all runs at once on an NVIDIA
+    card, with other noise than on the processor (docs/cuda.md). What takes more than two seconds
+    says so on a terminal and in a notebook (progress=False: never; True: anywhere).
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", runs=3, engine="python")
+    >>> sim.answers
+    [(0,), (0,), (0,)]
+    """
+    bench = make_bench(
+        problem,
+        means,
+        rule,
+        delta,
+        threshold,
+        seed,
+        max_rounds,
+        engine,
+        ties,
+        eliminate,
+        epsilon,
+        relabel,
+        level_sd,
+    )
+    runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
+    label = rule if isinstance(rule, str) else describe(rule)
+    if engine == CARD:
+        return on_card(bench, label, runs, progress)
+    outcomes = list(counted(in_order(bench, runs, jobs), runs, label, progress))
+    return bench.gather(label, outcomes)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several rules on the same instance."""
+
+    simulations: tuple[Simulation, ...]
+
+    def __getitem__(self, rule: str | int) -> Simulation:
+        names = [s.rule for s in self.simulations]
+        if isinstance(rule, int) and -len(names) <= rule < len(names):
+            return self.simulations[rule]
+        if rule not in names:
+            raise unknown("rule", rule, names)
+        return self.simulations[names.index(str(rule))]
+
+    def __iter__(self) -> Iterator[Simulation]:
+        return iter(self.simulations)
+
+    def __len__(self) -> int:
+        return len(self.simulations)
+
+    def __repr__(self) -> str:
+        return (
+            f"<comparison of {', '.join(s.rule for s in self.simulations)}; print it for the table>"
+        )
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per rule, run and delta."""
+        frames = [s.to_frame() for s in self.simulations]
+        import pandas
+
+        return pandas.concat(frames, ignore_index=True)
+
+    def report(self) -> list[dict[str, Any]]:
+        return [row for simulation in self.simulations for row in simulation.report()]
+
+    def __str__(self) -> str:
+        return table(self.simulations)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.simulations)
+
+
+def compare(
+    problem: Problem,
+    means: Any,
+    *,
+    rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase],
+    **settings: Any,
+) -> Comparison:
+    """Simulate several rules with the same settings and seeds; print the result to see them beside
+    the bound.
+
+    rules: a list, or a dictionary from your own labels to rules.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> means, rules = [0.5, 0.3, 0.2, 0.1], ["ofw", "uniform"]
+    >>> both = cg.compare(problem, means, rules=rules, runs=3, engine="python")
+    >>> [row["errors"] for row in both.report()]
+    [0, 0]
+    """
+    named = rules if isinstance(rules, Mapping) else {}
+    several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
+    if not several:
+        what = "a list of at least one rule, such as ['lloo', 'uniform']"
+        raise must_be("rules", rules, what, of="compare")
+    chosen = [(None, rule) for rule in several] if not named else list(named.items())
+    for _, rule in chosen:
+        make_rule(rule)  # before anything runs
+    made = [(name, simulate(problem, means, rule=rule, **settings)) for name, rule in chosen]
+    return Comparison(
+        tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in made)
+    )

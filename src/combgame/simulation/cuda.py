@@ -1,0 +1,150 @@
+"""The runs of a bench on a card.
+
+Run i of seed s has the numbers, the start and the rule of run i % TEMPLATES on the processor, and
+noise of its own, counted from (s, i) by `engine/philox.py`: it is the same whatever card plays it,
+in whatever portion, and beside whichever others. It is not run i of the processor's engines, whose
+noise comes from another generator.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._display.progress import waiting
+from ..engine.kernels import leaves_of
+from ..engine.round import FULL
+from ..engine.state import Found, Ints
+from ..errors import EngineError, needs_extra
+from ..stopping.base import check_compared
+from .result import Simulation
+from .run import Run
+from .runner import TEMPLATES, Bench
+
+PORTION = 1 << 22  # runs at a time: the last ones of each wait for the longest
+ROOM = 1 << 16  # bytes: a rule's arrays are made larger in advance up to this
+
+
+def card() -> Any:
+    """`engine/cuda`, if there is a card; or a sentence."""
+    try:
+        from ..engine import cuda
+    except ImportError:
+        raise needs_extra("engine = 'cuda'", "cuda") from None
+    why = cuda.unusable()
+    if why is not None:
+        raise EngineError(
+            "no-card",
+            "engine = 'cuda' needs an NVIDIA card, and none can be used here ({why})",
+            remedy="leave engine out, which takes the processor, or run it on a machine with a "
+            "card and its driver",
+            why=why,
+        )
+    return cuda
+
+
+class OnCard:
+    """The runs of a bench, ready to be played on a card."""
+
+    def __init__(self, bench: Bench, runs: int) -> None:
+        self.bench, self._cuda = bench, card()
+        self.name: str = self._cuda.name()
+        templates, often = [], 0
+        for number in range(min(runs, TEMPLATES)):
+            mine = bench.numbers(number)
+            run = bench.run(number, mine)
+            if number == 0:
+                often = self._enlargements(run)
+            rule = run.rule
+            for _ in range(often):
+                rule = run.setup.enlarge(rule)
+            templates.append(self._template(run, rule, mine.order))
+        self._player = self._cuda.Player(templates, bench.seed)
+        if self._player.slots < 1:
+            raise EngineError(
+                "card-memory",
+                "the card has too little memory: a run of this problem needs {bytes:,} bytes",
+                remedy="use engine = 'auto', which takes the processor",
+                bytes=self._player.plan.bytes,
+            )
+        self._warm()
+
+    def _enlargements(self, run: Run) -> int:
+        """How often the rule's arrays are made larger before it begins: on a card they cannot
+        grow.
+        """
+        rule, size, often = run.rule, _bytes(run.rule), 0
+        while True:
+            rule = run.setup.enlarge(rule)
+            larger = _bytes(rule)
+            if larger == size or larger > ROOM:
+                return often
+            size, often = larger, often + 1
+
+    def _template(self, run: Run, rule: Any, order: Ints) -> Any:
+        parts = {
+            "game": run.game,
+            "rule": self._cuda.widened(rule),
+            "truth": np.array(run.means, dtype=np.float64),
+            "seen": run.seen,
+            "view": run.view,
+            "stops": run.stops,
+            "winners": run.winners,
+        }
+        made = self._cuda.Template(parts, run.start, order)
+        why = self._cuda.misfit(made)
+        if why is not None:
+            raise EngineError(
+                "card-part",
+                "engine = 'cuda' cannot play this, because it has in it {why}",
+                remedy="use engine = 'auto', or a structure that is not asked through Python",
+                why=why,
+            )
+        return made
+
+    def _warm(self) -> None:
+        """Compile, if nobody has; or a sentence."""
+        try:
+            self._player.play(0, 1, 0)
+        except Exception as error:
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+            said = [line.strip() for line in plain.splitlines() if line.strip()]
+            raise EngineError(
+                "card-compile",
+                "engine = 'cuda' cannot play this, because it cannot be compiled for a card: {why}",
+                remedy="use engine = 'auto'; docs/cuda.md names what stays on the processor",
+                why=said[-1] if said else type(error).__name__,
+            ) from error
+
+    def batch(self, first: int, runs: int) -> Found:
+        """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
+        found: Found = self._player.play(first, runs, self.bench.max_rounds)
+        check_compared(self.bench.stopping, found.stops.min(axis=0, initial=0))
+        for k in np.flatnonzero(found.ended == FULL):
+            made = self.bench.one(first + int(k))
+            found.stops[k], found.rounds[k], found.leads[k] = made.stops, made.rounds, made.lead
+            found.winners[k], found.leaders[k] = made.winners, made.leader
+        return found
+
+
+def simulated(bench: Bench, label: str, runs: int, progress: bool | None) -> Simulation:
+    """All runs of a bench, in portions."""
+    with waiting(f"compiling {label} for the card", f"compiled {label} for the card", progress):
+        played = OnCard(bench, runs)
+    made, what = [], f"{runs:,} run{'s' * (runs != 1)} of {label[:60]} on the card"
+    with waiting(f"simulating {what}", f"simulated {what}", progress) as say:
+        for first in range(0, runs, PORTION):
+            made.append(played.batch(first, min(PORTION, runs - first)))
+            say(f" ({first + len(made[-1].stops):,} done)")
+    stops, winners, leaders, leads = (np.concatenate([one[k] for one in made]) for k in range(4))
+    labels = None
+    if bench.relabel:
+        known = np.array([bench.labels(i) for i in range(min(runs, TEMPLATES))])
+        labels = known[np.arange(runs) % TEMPLATES]
+    found = bench.found(label, stops, winners, labels, leaders, leads)
+    return replace(found, outgrown=sum(int((one.ended == FULL).sum()) for one in made))
+
+
+def _bytes(part: Any) -> int:
+    return sum(leaf.nbytes for leaf in leaves_of(part) if isinstance(leaf, np.ndarray))

@@ -1,0 +1,378 @@
+"""plan(): before an experiment, how many rounds to expect for supposed means: the bound, the limit,
+and simulated rules.
+
+What a plan holds: rounds to expect, as rows.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._display.progress import counted, waiting
+from .._messages import Sentence
+from .._validation import items_of
+from ..engine.state import Floats, vector
+from ..errors import SEED, InputError, must_be, needs_extra, real, unboxed, whole
+from ..problem import Problem, check_deltas
+from ..rewards.gaussian import Gaussian
+from ..rules import RuleBase
+from ..rules.base import describe
+from ..rules.presets import make_rule
+from ..stopping.base import Stopping, StoppingBase
+from ..stopping.registry import make_stopping
+from ..theory.complexity import Complexity, least_time, lower_bound
+from ..theory.evidence import best_answer
+from ..theory.stopping_time import limit
+from . import _plan_report as plans
+from .cuda import simulated as on_card
+from .result import Simulation, summary
+from .runner import CARD, Bench, check_level_sd, in_order, make_bench
+
+
+class Case(NamedTuple):
+    """The supposed means with their gaps scaled by `shrink`, and what they lead to."""
+
+    shrink: float
+    means: Floats
+    answer: tuple[int, ...]  # the best one
+    complexity: Complexity
+    simulations: tuple[Simulation, ...]  # rules x thresholds; none if nothing was simulated
+
+
+def at_the_end(runs: Simulation) -> dict[str, float | None]:
+    """What one has when the budget ends, or before: the share of runs whose leader is right, the
+    share that is certified, and the lead that one sees, with its quartiles.
+    """
+    leads = np.full(1, np.nan) if runs.leads is None else runs.leads
+    seen = leads[np.isfinite(leads)]
+    low, middle, high = np.percentile(seen, [25, 50, 75]) if seen.size else (None, None, None)
+    return {
+        "right": float(runs.leads_right.mean()),
+        "certified": float(1.0 - runs.capped.mean()),
+        "lead_q25": None if low is None else float(low),
+        "lead": None if middle is None else float(middle),
+        "lead_q75": None if high is None else float(high),
+    }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rounds to expect. Print it for the table and one concluding sentence."""
+
+    problem: Problem
+    deltas: tuple[float, ...]
+    stoppings: tuple[Stopping, ...]  # the thresholds
+    cases: tuple[Case, ...]  # one per shrink; sentence, plot and allocation are for the first
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per shrink, delta, threshold and rule (None: nothing was simulated). limit None:
+        the rule stops on something else.
+        """
+        return [row for case in self.cases for row in self._rows(case)]
+
+    def _rows(self, case: Case) -> Iterator[dict[str, Any]]:
+        for k, delta in enumerate(self.deltas):
+            for sim in case.simulations:
+                one = sim.at(delta)
+                figures = summary(one.stops[:, 0], one.correct, sim.max_rounds)
+                figures["q90"] = float(np.percentile(one.rounds, 90))
+                figures |= at_the_end(one)
+                yield {**self._row(case, sim.stopping, k, delta), "rule": sim.rule, **figures}
+            if not case.simulations:
+                yield from (
+                    {**self._row(case, stopping, k, delta), "rule": None}
+                    for stopping in self.stoppings
+                )
+
+    def _row(self, case: Case, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
+        time, bound = case.complexity.time, lower_bound(self.problem, case.complexity, delta)
+        if stopping.epsilon:  # that bound is for rules that must find the best answer
+            bound = math.nan
+        end = limit(stopping, self.problem, case.means, case.complexity, k)
+        return {
+            "shrink": case.shrink,
+            "answer": self.problem.label(case.answer),
+            "delta": delta,
+            "threshold": stopping.name,
+            "label": stopping.validity.label,
+            "epsilon": stopping.epsilon,
+            "time": time,
+            "bound": None if math.isnan(bound) else bound,
+            "limit": None if math.isnan(end) else end,
+        }
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of the rows."""
+        try:
+            import pandas
+        except ImportError:
+            raise needs_extra("to_frame()", "frames") from None
+        return pandas.DataFrame(self.rows())
+
+    def arms(self) -> list[dict[str, Any]]:
+        """Per threshold, delta and arm: how many values the optimal proportions have of it at the
+        limit, `per_round` of them each round.
+        """
+        first, each = self.cases[0], self.cases[0].complexity.allocation
+        return [
+            {
+                "threshold": end["threshold"],
+                "label": end["label"],
+                "delta": end["delta"],
+                "arm": self.problem.label([a]),
+                "mean": float(first.means[a]),
+                "per_round": float(each[a]),
+                "values": float(each[a] * end["limit"]),
+            }
+            for end in self._limits()
+            for a in range(self.problem.d)
+        ]
+
+    def support(self) -> list[dict[str, Any]]:
+        """Per threshold, delta and action of the optimal proportions: its share of the rounds, and
+        its plays at the limit.
+        """
+        played = sorted(self.cases[0].complexity.support, key=lambda pair: -pair[1])
+        return [
+            {
+                "threshold": end["threshold"],
+                "label": end["label"],
+                "delta": end["delta"],
+                "action": self.problem.label(chosen),
+                "share": share,
+                "plays": share * end["limit"],
+            }
+            for end in self._limits()
+            for chosen, share in played
+        ]
+
+    def _limits(self) -> list[dict[str, Any]]:
+        """One row per threshold and delta; none where plays have levels of their own."""
+        case = self.cases[0]
+        if self.problem.rewards.levels():
+            return []
+        return [
+            {
+                "threshold": s.name,
+                "label": s.validity.label,
+                "delta": delta,
+                "limit": limit(s, self.problem, case.means, case.complexity, k),
+            }
+            for s in self.stoppings
+            for k, delta in enumerate(self.deltas)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, which JSON can carry."""
+        first = self.cases[0]
+        return {
+            "answer": self.problem.label(first.answer),
+            "time": first.complexity.time,
+            "gap": first.complexity.gap,
+            "sentence": str(self.sentence),
+            "rows": self.rows(),
+            "arms": self.arms(),
+            "support": self.support(),
+            "validity": {s.name: str(s.validity) for s in self._used()},
+        }
+
+    def _used(self) -> list[Stopping]:
+        """The stopping rules that occur, each once."""
+        met = [*(sim.stopping for sim in self.cases[0].simulations), *self.stoppings]
+        return list({stopping.name: stopping for stopping in met}.values())
+
+    @property
+    def sentence(self) -> Sentence:
+        """What to expect, of the first rule, with the first threshold, at every delta."""
+        case = self.cases[0]
+        rows = list(self._rows(case))
+        first = [
+            row
+            for row in rows
+            if (row["rule"], row["threshold"]) == (rows[0]["rule"], rows[0]["threshold"])
+        ]
+        return plans.expectation(first, case.simulations[0].max_rounds if case.simulations else 0)
+
+    def __str__(self) -> str:
+        return plans.text(self.to_dict(), self._limits())
+
+    def _repr_html_(self) -> str:
+        picture = self.plot() if len(self.deltas) > 1 else None
+        return plans.as_html(self.to_dict(), picture)
+
+    def __repr__(self) -> str:
+        return f"<plan for {self.problem.label(self.cases[0].answer)}: {self.sentence}>"
+
+    def plot(self) -> Any:
+        """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
+        limits and the bound.
+        """
+        proved = {s.name for s in self._used() if s.validity.proved}
+        return plans.plot(list(self._rows(self.cases[0])), self._limits(), proved)
+
+
+__all__ = ["Plan", "plan"]
+
+
+def plan(
+    problem: Problem,
+    means: Any,
+    *,
+    delta: float | Sequence[float] = 0.05,
+    rules: str | RuleBase | Sequence[str | RuleBase] | Mapping[str, str | RuleBase] | None = (
+        "frank-wolfe",
+    ),
+    thresholds: str | StoppingBase | Sequence[str | StoppingBase] = ("mixture",),
+    runs: int = 50,
+    seed: int = 0,
+    max_rounds: int = 10**6,
+    jobs: int = 1,
+    engine: str = "auto",
+    shrink: float | Sequence[float] = (1.0, 0.75, 0.5),
+    progress: bool | None = None,
+    epsilon: float = 0.0,
+    level_sd: float = 0.0,
+) -> Plan:
+    """The power analysis before an experiment: rounds to expect if `means` were the true ones.
+
+    By default for the rule and the threshold of a `Study`. For every delta and threshold: what no
+    rule can beat, where the optimal proportions stop if there is no noise, and `runs` simulated
+    runs of every rule (rules=None or runs=0: none, which takes no time). shrink: all of it again
+    with the gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds
+    grow like 1/shrink^2. epsilon: any answer within epsilon of the best will do (it is not shrunk);
+    no bound is known then. level_sd: the standard deviation of the levels of plays, where every
+    play has its own, as in `simulate`.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    >>> means = [0.3, 0.29, 0.28, 0.23, 0.2]
+    >>> plan = cg.plan(problem, means, delta=0.1, thresholds="stylised", rules=None)
+    >>> [(row["shrink"], round(row["bound"]), round(row["limit"], -1)) for row in plan.rows()]
+    [(1.0, 571, 1780.0), (0.75, 1015, 3210.0), (0.5, 2283, 7350.0)]
+    """
+    if not isinstance(problem, Problem):
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="plan")
+    truth, deltas = problem.means(means), list(dict.fromkeys(check_deltas(delta)))
+    runs, jobs = whole("runs", runs, 0, of="plan"), whole("jobs", jobs, 1, of="plan")
+    max_rounds, seed = (
+        whole("max_rounds", max_rounds, 1, of="plan"),
+        whole("seed", seed, 0, of="plan", most=SEED),
+    )
+    asked = _several(thresholds, "thresholds", "'proved'")
+    inner = problem.maximised
+    check_level_sd(inner, level_sd)
+    stoppings = _stoppings(asked, inner, deltas, epsilon)
+    chosen = _rules(rules) if runs else {}
+    if problem.rewards.levels() and not chosen:
+        raise InputError(
+            "level-plan",
+            "plan: where every play has a level of its own, rounds are known from simulated runs "
+            "only",
+            remedy="give a rule, and runs of at least 1",
+        )
+    prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Bench]]] = []
+    for share in _shares(shrink):
+        centre = float(truth.mean())
+        scaled = (
+            problem.means(centre + share * (truth - centre), f"means with gaps x {share:g}")
+            if share != 1.0
+            else truth
+        )
+        benches: dict[tuple[str, str], Bench] = {}
+        with waiting("working out the limits", "worked out the limits", progress):
+            solved = _complexity(problem, scaled, stoppings[0].epsilon)
+        for threshold in asked:
+            for name, rule in chosen.items():
+                bench = make_bench(
+                    problem,
+                    scaled,
+                    rule,
+                    deltas,
+                    threshold,
+                    seed,
+                    max_rounds,
+                    engine,
+                    epsilon=epsilon,
+                    level_sd=level_sd,
+                )
+                benches[name, bench.stopping.name] = bench
+        prepared.append((share, scaled, solved, benches))
+    work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
+    here = [] if engine == CARD else work
+    made = counted(
+        (outcome for _, bench in here for outcome in in_order(bench, runs, jobs)),
+        runs * len(here),
+        "the plan",
+        progress,
+    )
+    simulated = iter(
+        [on_card(bench, name, runs, progress) for name, bench in work]
+        if engine == CARD
+        else [bench.gather(name, [next(made) for _ in range(runs)]) for name, bench in work]
+    )
+    cases = [
+        Case(
+            share,
+            scaled,
+            best_answer(problem, scaled),
+            solved,
+            tuple(next(simulated) for _ in benches),
+        )
+        for share, scaled, solved, benches in prepared
+    ]
+    list(made)  # lets the line end
+    return Plan(problem, tuple(deltas), tuple(stoppings), tuple(cases))
+
+
+def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
+    """With epsilon, as the stopping rule sees it: Gaussian rewards with free means, the leader
+    lifted by epsilon (`JudgePart.shift`).
+    """
+    if not epsilon:
+        return least_time(problem, means)
+    means, problem = problem.inside(means), problem.maximised
+    level = "per play" if problem.rewards.levels() else None
+    rewards = Gaussian(problem.rewards.spread(problem.d).tolist(), level=level)
+    free = Problem(problem.actions, problem.answers, rewards, problem.names)
+    leader = vector(best_answer(problem, means), problem.d)
+    return least_time(free, means + epsilon / problem.answers.largest() * leader)
+
+
+def _stoppings(
+    asked: list[Any], problem: Problem, deltas: list[float], epsilon: float
+) -> list[Stopping]:
+    """Those of some names and objects, each once."""
+    made = [make_stopping(one, problem, deltas, epsilon=epsilon) for one in asked]
+    return list({one.name: one for one in made}.values())
+
+
+def _several(given: Any, what: str, such: str) -> list[Any]:
+    """One, or a list of at least one."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    wanted = "one or more, such as [{such}]"
+    items = items_of(what, given, wanted, such=such, of="plan") if several else [given]
+    if not items:
+        raise must_be(what, given, wanted, such=such, of="plan")
+    return items
+
+
+def _rules(rules: Any) -> dict[str, RuleBase]:
+    if rules is None:
+        return {}
+    if isinstance(rules, Mapping) and rules:
+        return {str(name): make_rule(rule) for name, rule in rules.items()}
+    return {
+        rule if isinstance(rule, str) else describe(rule): make_rule(rule)
+        for rule in _several(rules, "rules", "'lloo'")
+    }
+
+
+def _shares(shrink: Any) -> list[float]:
+    shares = _several(shrink, "shrink", "1.0, 0.5")
+    if not all(real(unboxed(x)) and 0.0 < x < math.inf for x in shares):
+        what = "one or more positive numbers, by which the gaps are multiplied, such as [1.0, 0.5]"
+        raise must_be("shrink", shrink, what, of="plan")
+    return list(dict.fromkeys(float(x) for x in shares))

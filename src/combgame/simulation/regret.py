@@ -1,0 +1,168 @@
+"""The learner's regret, recorded: R_t = max_A sum_{s<=t} <1_A, r_s> - sum_{s<=t} <w~_s, r_s>,
+beside the paper's bound on it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..engine.state import Floats, Ints, vector
+from ..errors import SEED, InputError, must_be, whole
+from ..learners.base import Record
+from ..problem import Problem
+from ..rules import CombGame, RuleBase
+from ..rules.base import describe
+from ..rules.combgame import LONGEST, ROUNDS, SQUARES, TAKEN, TOPS, WIDEST
+from ..rules.presets import make_rule
+from ..stopping.base import NEVER
+from ..structures.base import Geometry
+from .permutation import own_numbers
+from .run import Run
+
+
+@dataclass(frozen=True)
+class Regret:
+    """The regret of a learner at some rounds of one run (rounds of the learner: those after the
+    start).
+    """
+
+    rule: str
+    rounds: Ints
+    regret: Floats
+    bound: Floats  # the paper's, from what the learner has been through; NaN where there is none
+    support: Ints  # how many actions w_t mixes
+    met: Ints  # how many different actions have been met
+
+    def __repr__(self) -> str:
+        last = f"{self.regret[-1]:,.2f} at round {self.rounds[-1]:,}"
+        return (
+            f"<regret of {self.rule}: {last}, bound {self.bound[-1]:,.2f}, growing like "
+            f"t^{self.exponent:.2f}>"
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per recorded round."""
+        names = ("rounds", "regret", "bound", "support", "met")
+        return [
+            dict(zip(names, row, strict=True))
+            for row in zip(*(getattr(self, name).tolist() for name in names), strict=True)
+        ]
+
+    def plot(self) -> Any:
+        """The regret and the paper's bound on it against t, both logarithmic: a matplotlib
+        figure.
+        """
+        from .._display.plotting import figure
+
+        made, axis = figure()
+        axis.plot(
+            self.rounds,
+            np.maximum(self.regret, 1e-3),
+            marker="o",
+            markersize=3,
+            label=f"regret of {self.rule}",
+        )
+        axis.plot(
+            self.rounds, self.bound, linestyle="--", label="the paper's bound (for LLOO: its order)"
+        )
+        axis.set(
+            xscale="log", yscale="log", xlabel="rounds t of the learner", ylabel="cumulative regret"
+        )
+        axis.legend(fontsize=8, frameon=False)
+        return made
+
+    @property
+    def exponent(self) -> float:
+        """The slope of ln R_t against ln t over the second half of the rounds (on the logarithmic
+        scale); NaN if R_t <= 0 there.
+        """
+        half = self.rounds >= np.sqrt(float(self.rounds[0]) * float(self.rounds[-1]))
+        if np.any(self.regret[half] <= 0.0):
+            return float("nan")
+        return float(np.polyfit(np.log(self.rounds[half]), np.log(self.regret[half]), 1)[0])
+
+
+def regret(
+    problem: Problem,
+    means: Any,
+    *,
+    rule: str | RuleBase = "lloo",
+    rounds: int = 10_000,
+    points: int = 40,
+    seed: int = 0,
+    run: int = 0,
+    engine: str = "auto",
+) -> Regret:
+    """Play `rounds` rounds without stopping and record the learner's regret at about `points`
+    rounds, evenly on a logarithmic scale.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> means = [0.5, 0.3, 0.2, 0.1]
+    >>> kept = cg.regret(problem, means, rule="adahedge", rounds=300, points=5, engine="python")
+    >>> bool((kept.regret <= kept.bound).all())
+    True
+    """
+    if not isinstance(problem, Problem):
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="regret")
+    chosen, means = make_rule(rule), problem.inside(problem.means(means))
+    problem = problem.maximised
+    if not isinstance(chosen, CombGame):
+        raise InputError(
+            "no-learner",
+            "regret: rule = {rule!r} has no learner",
+            remedy="use 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame",
+            rule=rule,
+        )
+    rounds, points = (
+        whole("rounds", rounds, 10, of="regret"),
+        whole("points", points, 1, of="regret"),
+    )
+    seed, run = whole("seed", seed, 0, of="regret", most=SEED), whole("run", run, 0, of="regret")
+    mine = own_numbers(problem, chosen, seed, run)
+    problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
+    played = Run(problem, setup, NEVER, means[mine.order], 1, seed, run, engine)
+    began, geometry, number = (
+        len(played.start),
+        _geometry(chosen, problem),
+        problem.actions.size() or float("nan"),
+    )
+    recorded = []
+    for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
+        played.advance(began + int(t))
+        part: Any = played.rule
+        ledger, figures = part.ledger, part.ledger.figures
+        best = ledger.total @ vector(problem.actions.argmax(ledger.total), problem.d)
+        loss = figures[TOPS] - ledger.scaled @ vector(
+            problem.actions.argmax(ledger.scaled), problem.d
+        )
+        record = Record(
+            figures[ROUNDS],
+            problem.d,
+            number,
+            geometry,
+            figures[LONGEST],
+            figures[WIDEST],
+            figures[SQUARES],
+            loss,
+        )
+        own = setup.figures(part)
+        recorded.append(
+            (
+                t,
+                best - figures[TAKEN],
+                chosen.learner.regret_bound(record),
+                own["support"],
+                own["met"],
+            )
+        )
+    label = rule if isinstance(rule, str) else describe(rule)
+    t, regrets, bounds, support, met = (np.array(column) for column in zip(*recorded, strict=True))
+    return Regret(label, t, regrets, bounds, support, met)
+
+
+def _geometry(rule: CombGame, problem: Problem) -> Geometry:
+    """The polytope as the learner sees it."""
+    own: Geometry | None = getattr(rule.learner, "geometry", None)
+    return problem.actions.geometry() if own is None else own

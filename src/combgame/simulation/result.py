@@ -1,0 +1,393 @@
+"""What many runs gave, and their figures."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._display.text import aligned
+from ..engine.state import Floats, Ints, arms_of
+from ..errors import InputError, TieError, needs_extra, unknown
+from ..problem import Problem
+from ..rules import Stopping
+from ..stopping.base import Validity
+from ..theory.complexity import Complexity, least_time, listed, lower_bound
+from ..theory.evidence import best_answer
+from ..theory.stopping_time import limit
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The outcome of many runs of one rule; `at` chooses a delta where there are several."""
+
+    problem: Problem
+    means: Floats
+    rule: str
+    stopping: Stopping
+    delta: tuple[float, ...]
+    max_rounds: int
+    seed: int
+    stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
+    # [runs, deltas, d], 0 or 1, under the given numbers, whatever those of the runs were
+    winners: Any
+    which: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
+    labels: Ints | None = (
+        # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
+        None
+    )
+    leaders: Any = None  # [runs, d], 0 or 1: the leading answers after the last round
+    leads: Floats | None = None  # float64[runs]: their estimated leads over the nearest rivals then
+    # how many runs on a card had to be played on the processor, because their arrays had to grow
+    outgrown: int = 0
+
+    @property
+    def threshold(self) -> str:
+        """The name of the threshold."""
+        return self.stopping.name
+
+    def at(self, delta: float) -> "Simulation":
+        """The same runs at one of the deltas. `rounds`, `answers`, `correct`, `capped` and
+        `error_rate` are about a single one.
+        """
+        if delta not in self.delta:
+            raise unknown("delta", delta, self.delta)
+        k = self.delta.index(delta)
+        return replace(
+            self,
+            delta=(delta,),
+            stops=self.stops[:, k : k + 1],
+            winners=self.winners[:, k : k + 1],
+            which=(self._place(k),),
+        )
+
+    def _place(self, k: int) -> int:
+        return self.which[k] if self.which else k
+
+    def _one(self, values: Any) -> Any:
+        """The column of the only delta."""
+        if len(self.delta) > 1:
+            raise InputError(
+                "several-deltas",
+                "there are {n} deltas",
+                remedy="choose one with at(), such as at({first:g}), or see report()",
+                n=len(self.delta),
+                first=self.delta[0],
+            )
+        return values[:, 0]
+
+    @property
+    def capped(self) -> Bools:
+        """bool[runs]: whether a run reached max_rounds without stopping."""
+        capped: Bools = self._one(self.stops < 0)
+        return capped
+
+    @property
+    def rounds(self) -> Ints:
+        """int64[runs]: the stopping round; max_rounds where a run was capped."""
+        rounds: Ints = self._one(np.where(self.stops < 0, self.max_rounds, self.stops))
+        return rounds
+
+    @cached_property
+    def best(self) -> tuple[int, ...]:
+        """The correct answer."""
+        return best_answer(self.problem, self.means)
+
+    @property
+    def answers(self) -> list[tuple[int, ...] | None]:
+        """What each run answered, as arms; None where it was capped."""
+        winners, stops = self._one(self.winners), self._one(self.stops)
+        return [arms_of(w) if stop >= 0 else None for w, stop in zip(winners, stops, strict=True)]
+
+    @property
+    def correct(self) -> Bools:
+        """bool[runs]: whether a run stopped with the correct answer, or with one that is as good,
+        or within epsilon of it.
+        """
+        correct: Bools = self._one(self._right)
+        return correct
+
+    @cached_property
+    def _right(self) -> Bools:
+        """bool[runs, deltas]."""
+        stopped_right: Bools = (self.stops >= 0) & self._good(self.winners)
+        return stopped_right
+
+    def _good(self, answers: Floats) -> Bools:
+        """Whether answers (float64[..., d]) are right, as good, or within epsilon."""
+        truth = np.zeros(self.problem.d)
+        truth[list(self.best)] = 1.0
+        gains = self.problem.inside(self.means)
+        short = gains @ truth - answers @ gains  # another answer may be as good
+        good: Bools = (answers == truth).all(axis=-1) | (
+            short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max()
+        )
+        return good
+
+    @property
+    def leads_right(self) -> Bools:
+        """bool[runs]: whether the answer with which a run stopped, or which led when it was capped,
+        is correct: what somebody would have had who acted on it.
+        """
+        capped = self.capped
+        if self.leaders is None:
+            raise InputError(
+                "leaders-missing",
+                "the leaders of these runs were not kept",
+                remedy="simulate them anew",
+            )
+        right: Bools = np.where(capped, self._good(self.leaders), self.correct)
+        return right
+
+    @property
+    def leader_rate(self) -> float:
+        """The share of right leaders among the capped runs; NaN if none was capped."""
+        capped = self.capped
+        return float(self.leads_right[capped].mean()) if capped.any() else math.nan
+
+    @property
+    def error_rate(self) -> float:
+        """The share of runs that stopped with a wrong answer (capped runs stopped with none)."""
+        return float((~self.correct & ~self.capped).mean())
+
+    @property
+    def validity(self) -> Validity:
+        """What the threshold guarantees on this problem."""
+        return self.stopping.validity
+
+    @cached_property
+    def complexity(self) -> Complexity:
+        """The characteristic time 1/D_nu of the instance; infinite if two answers are equally
+        good.
+        """
+        try:
+            return least_time(self.problem, self.means)
+        except TieError:
+            return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
+
+    def limit(self, which: int = 0) -> float:
+        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise;
+        NaN for another kind of threshold.
+        """
+        return limit(self.stopping, self.problem, self.means, self.complexity, self._place(which))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per run and delta."""
+        capped, correct = self.stops < 0, self._right
+        rounds = np.where(capped, self.max_rounds, self.stops)
+        return [
+            {
+                "rule": self.rule,
+                "threshold": self.threshold,
+                "delta": self.delta[k],
+                "run": i,
+                "rounds": int(rounds[i, k]),
+                "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
+                "correct": bool(correct[i, k]),
+                "capped": bool(capped[i, k]),
+                **({} if self.labels is None else {"labels": " ".join(map(str, self.labels[i]))}),
+            }
+            for i in range(len(self.stops))
+            for k in range(len(self.delta))
+        ]
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per run and delta."""
+        try:
+            import pandas
+        except ImportError:
+            raise needs_extra("to_frame()", "frames") from None
+        return pandas.DataFrame(self.rows())
+
+    def report(self) -> list[dict[str, Any]]:
+        """Per delta: rounds, errors and caps, beside the lower bound and the limit of the
+        threshold.
+        """
+        rows = []
+        for k, delta in enumerate(self.delta):
+            root, time = self.limit(k), self.complexity.time
+            row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
+            bound = lower_bound(self.problem, self.complexity, delta)
+            if self.stopping.epsilon:  # that is for rules that must find the best answer
+                bound = math.nan
+            known = self.leaders is not None and row["capped"] > 0
+            right = self.at(delta).leader_rate if known else None
+            rows.append(
+                {
+                    "rule": self.rule,
+                    "threshold": self.threshold,
+                    "validity": self.validity.label,
+                    "delta": delta,
+                    **row,
+                    "leaders_right": right,
+                    "time": time,
+                    "bound": bound,
+                    "limit": root,
+                    "ratio": row["mean"] / root if root > 0.0 else math.nan,
+                }
+            )
+        return rows
+
+    def __str__(self) -> str:
+        return table([self])
+
+    def _repr_html_(self) -> str:
+        return as_html([self])
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
+        return (
+            f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {means} "
+            "rounds>"
+        )
+
+
+def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
+    """The figures of some runs: rounds (max_rounds where a run was capped), errors with their exact
+    interval, caps.
+    """
+    capped = stops < 0
+    rounds = np.where(capped, max_rounds, stops)
+    low, middle, high = np.percentile(rounds, [25, 50, 75])
+    errors = int((~np.asarray(correct, dtype=bool) & ~capped).sum())
+    least, most = error_interval(errors, len(rounds))
+    return {
+        "runs": len(rounds),
+        "mean": float(rounds.mean()),
+        "q25": float(low),
+        "median": float(middle),
+        "q75": float(high),
+        "errors": errors,
+        "error_rate": errors / len(rounds),
+        "error_low": least,
+        "error_high": most,
+        "capped": int(capped.sum()),
+    }
+
+
+def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact (Clopper-Pearson) confidence interval of an error rate.
+
+    >>> [round(x, 4) for x in error_interval(0, 750)]
+    [0.0, 0.0049]
+    """
+    from scipy.stats import beta
+
+    tail = (1.0 - confidence) / 2.0
+    low = float(beta.ppf(tail, errors, runs - errors + 1)) if errors > 0 else 0.0
+    high = float(beta.ppf(1.0 - tail, errors + 1, runs - errors)) if errors < runs else 1.0
+    return low, high
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return (
+        "-"
+        if math.isnan(row["ratio"])
+        else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
+    )
+
+
+def table(simulations: Sequence[Simulation]) -> str:
+    """The report of some simulations as text, with the bound of the instance underneath."""
+    return "\n".join(tabled(simulations)[2])
+
+
+def as_html(simulations: Sequence[Simulation]) -> str:
+    """The same for a notebook, with a picture."""
+    from .._display import html
+    from .._display import html as svg
+    from .._display import plotting as rounds
+
+    head, body, (_, *notes) = tabled(simulations)
+    rows = [row for simulation in simulations for row in simulation.report()]
+    drawn = svg.inline(rounds.picture(rows), "Rounds needed")
+    said = [html.element("p", note, "small") for note in notes]
+    return html.fragment([html.table(head, body, left=2), drawn, *said])
+
+
+def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:
+    """The head of that table, its cells, and all of it as text: the table, the sentences."""
+    rows = [row for simulation in simulations for row in simulation.report()]
+    head = [
+        "rule",
+        "threshold",
+        "delta",
+        "runs",
+        "mean",
+        "q25",
+        "median",
+        "q75",
+        "errors",
+        "capped",
+        "mean/limit",
+    ]
+    body = [
+        [
+            row["rule"],
+            row["threshold"],
+            f"{row['delta']:g}",
+            str(row["runs"]),
+            (">= " if row["capped"] else "") + f"{row['mean']:,.0f}",
+            *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75")),
+            str(row["errors"]),
+            str(row["capped"]),
+            _ratio(row),
+        ]
+        for row in rows
+    ]
+    lines, epsilon = [aligned(head, body, left=2)], simulations[0].stopping.epsilon
+    right = f"an answer within {epsilon:g} of the best" if epsilon else "the right answer"
+    lines += [
+        f"{row['rule']} at delta = {row['delta']:g}: {right} led in "
+        f"{row['leaders_right']:.0%} of the {row['capped']} runs that were capped."
+        for row in rows
+        if row["leaders_right"] is not None
+    ]
+    lines += [
+        f"{s.rule}: {s.outgrown:,} of {len(s.stops):,} runs outgrew the card and were played on "
+        "the processor."
+        for s in simulations
+        if s.outgrown
+    ]
+    c, limits = simulations[0].complexity, any(not math.isnan(row["limit"]) for row in rows)
+    if c.gap > 1e-3:
+        lines.append(
+            f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and "
+            f"{c.time:,.1f}" + ("; limits are for the latter." if limits else ".")
+        )
+    else:
+        lines.append(
+            f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to "
+            f"{c.gap:.0e})."
+        )
+    problem = simulations[0].problem
+    if problem.rewards.levels() and not listed(problem):
+        lines[-1] += " It is that of plays without levels of their own."
+    if epsilon:
+        lines[-1] += (
+            f" That is for the best answer itself; errors are answers that are worse by more than "
+            f"epsilon = {epsilon:g}, for which no bound is known."
+        )
+    for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
+        said = []
+        if not math.isnan(row["bound"]):
+            said.append(
+                f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} "
+                "rounds on average"
+            )
+        if not math.isnan(row["limit"]):
+            end = "the limit " + ("" if epsilon else "t = beta(t, delta)/D_nu = ")
+            end += f"{row['limit']:,.0f}"
+            said.append(
+                f"with the {row['threshold']} threshold the optimal proportions stop without "
+                f"noise at {end}"
+            )
+        if said:
+            lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
+    lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
+    return head, body, lines

@@ -1,0 +1,532 @@
+"""The evidence against one set of arms in which two answers differ: two supermartingales, averaged.
+
+docs/thresholds.md, "Best sets", has the theorems. s_a = 1 for arms of the leader and -1 for others;
+u_a = s_a (mean_a - y_a), which must add up to the leader's lead D where means y make the rival as
+good. In the first, `own`, every arm has a half-normal (or normal) mixture of its own. In the
+second, `joint`, values have weights that let all arms count alike, and the arms share one
+half-normal theta, about which each has a normal mixture of its own. The scales of each add up.
+
+Everything here is a lower bound: `own` is a concave dual function at some multiplier, `joint` has a
+tangent in the place of a convex function, and scales that are of no account are left out.
+
+Best sets of values 0 or 1: the evidence of `weighing` for values in [0, 1], averaged with that
+of the Beta(1/2, 1/2) mixture, for which each set pays its own fees (docs/thresholds.md).
+
+The convex conjugate of psi(z) = z^2/2 + ln(2 Phi(z)), the logarithm of a half-normal mixture,
+from above: what a one-sided arm costs at a multiplier, to be subtracted.
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.jit import jitable
+from ..engine.protocols import Rewards
+from ..engine.state import Fixed, Floats, Ints, Seen
+from ..rewards.base import SHAVE, lead_of
+from .mixture_pairs import tail
+from .penalised import beta_regret
+
+FIRST, LAST = -14.0, 1.8125  # ln p of the first and of the last row
+ROWS = 128.0  # per unit of ln p
+LEAST, MOST = math.exp(FIRST), math.exp(LAST)
+HALF = 0.5 * math.log(2.0 * math.pi) - math.log(2.0)
+
+
+@functools.cache
+def conjugates() -> Floats:
+    """float64[3, n]: p, psi*(p) = max over z of p z - psi(z), and the z of the maximum."""
+    rows, z = [], -1.0 / LEAST
+    for i in range(round((LAST - FIRST) * ROWS) + 1):
+        p = math.exp(FIRST + i / ROWS)
+        low, high = min(-2.0 / p, -1.0), p
+        for _ in range(200):  # Newton between brackets
+            _, slope, bend = tail(z)
+            low, high = (z, high) if slope < p else (low, z)
+            new = z - (slope - p) / bend if bend > 0.0 else low
+            new = new if low < new < high else 0.5 * (low + high)
+            if abs(new - z) <= 1e-14 * abs(z):
+                break
+            z = new
+        rows.append((p, (p * z - tail(z)[0]) + 1e-13, z))
+    return np.array(rows).T.copy()
+
+
+@jitable
+def conjugate(rows: Floats, p: float) -> tuple[float, float, float]:
+    """psi*(p) for p > 0, never below it, where z is, and about how fast that grows with p.
+
+    Between two rows psi* lies below the straight line, being convex. Below the first, psi(z) >=
+    ln(2/(|z| + 1/|z|)) - ln(2 pi)/2. Above the last z is above 5.5, where psi(z) is above z^2/2 +
+    ln 2 - 2e-8.
+
+    >>> [round(x, 4) for x in conjugate(conjugates(), 1.0)]
+    [0.0509, 0.4811, 2.0693]
+    """
+    if p >= MOST:
+        return 0.5 * p * p - math.log(2.0) + 2e-8, p, 1.0
+    if p <= LEAST:
+        return HALF - 1.0 - math.log(p) + 1e-9, -1.0 / p, 1.0 / (p * p)
+    i = int((math.log(p) - FIRST) * ROWS)
+    i = min(max(i, 0), rows.shape[1] - 2)
+    start, end = float(rows[0, i]), float(rows[0, i + 1])
+    share = min(max((p - start) / (end - start), 0.0), 1.0)
+    low, high = float(rows[2, i]), float(rows[2, i + 1])
+    value = (1.0 - share) * float(rows[1, i]) + share * float(rows[1, i + 1])
+    return (
+        value + 1e-13 * (1.0 + p),
+        (1.0 - share) * low + share * high,
+        (high - low) / (end - start),
+    )
+
+
+SLIGHT = 9.0  # a scale that is surely so many nats below the best is left out
+NEAR = 3e-3  # how near to the best multiplier is near enough: what is lost goes with its square
+SHY = 1e-11  # of what a sum is made of, taken off it: more than rounding can add
+LN2 = math.log(2.0)
+NOTHING = -1e300  # a bound that says nothing; sums of it and of infinity are numbers
+
+
+@jitable
+def together(a: float, b: float) -> float:
+    """ln(exp(a) + exp(b))."""
+    high, low = max(a, b), min(a, b)
+    if high == -math.inf or high == math.inf:
+        return high
+    return high + math.log1p(math.exp(low - high))
+
+
+@jitable
+def least(
+    rows: Floats, sided: float, p: float, low: float, high: float
+) -> tuple[float, float, float]:
+    """max of p z - psi(z) over low <= z <= high, never below it, with where that is and how fast it
+    moves with p; psi(z) = z^2/2 if it is not `sided`.
+    """
+    if sided < 0.5:
+        z = min(max(p, low), high)
+        return p * z - 0.5 * z * z, z, 1.0 if z == p else 0.0
+    if p > 0.0:
+        value, z, rate = conjugate(rows, p)
+    else:
+        value, z, rate = math.inf, -math.inf, 0.0
+    if z > high - 0.1 * abs(high):
+        here, slope, _ = tail(high)
+        if slope <= p:
+            return p * high - here, high, 0.0
+    if z < low + 0.1 * abs(low):
+        here, slope, _ = tail(low)
+        if slope >= p:
+            return p * low - here, low, 0.0
+    return value, z, rate
+
+
+@jitable
+def second(promise: Floats, scales: int, top: int) -> int:
+    """The scale that promises most below one that does; -1: there is none."""
+    chosen = -1
+    for k in range(scales):
+        if k != top and promise[k] <= promise[top] and (chosen < 0 or promise[k] > promise[chosen]):
+            chosen = k
+    return chosen
+
+
+class WeigherPart(NamedTuple):
+    counts: Floats  # those of what was seen, and its weights
+    weighed: Floats
+    variance: Floats
+    low: Floats  # bounds on the means
+    high: Floats
+    boxed: bool  # whether there are any
+    rows: Fixed  # `conjugate.conjugates`
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others
+    cost: Fixed  # ln 1/p of these scales
+    sided: Fixed  # float64[2, k]
+    steady: Fixed  # float64[k]: c of the weighed values, and with it that of what they share
+    shared: float  # how many times smaller the latter is
+    mean: Floats  # float64[2, d]: the means, lifted, and those of the weighed values
+    done: Floats  # float64[4, d]: N on either side, sum v^2 and sum v: for these the next are right
+    width: Floats  # float64[2, d, k]: sigma sqrt(N + c)/N, as an arm of the leader or not
+    fee: Floats  # float64[2, d, k]
+    part: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
+    row: Floats  # float64[6, k]: scratch
+    offer: Floats  # float64[references, d]: see `quote`
+    base: Floats  # float64[references]
+    yardstick: Floats  # float64[1]: in what means are counted
+
+    def face(self, seen: Seen, best: Floats, shift: float) -> None:
+        """Look at what was seen; the leader's arms are lifted."""
+        for a in range(best.size):
+            lift = shift * best[a]
+            self.mean[0, a] = (seen.mean[a] + lift) / self.yardstick[0]
+            total = seen.weighed[0, a]
+            if total > 0.0:
+                weighed = seen.weighed[3, a] + seen.weighed[2, a] / total
+                self.mean[1, a] = (weighed + lift) / self.yardstick[0]
+
+    def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        for i in range(n):
+            a, side = arms[i], 0 if sign[i] < 0.0 else 1
+            if self.counts[a] <= 0.0:
+                return -math.inf
+            self.ready(a, side)
+        return together(self.own(arms, sign, n), self.joint(arms, sign, n)) - LN2
+
+    def ready(self, a: int, side: int) -> None:
+        """What depends on an arm alone, if it has changed."""
+        n, square = self.counts[a], self.weighed[1, a]
+        if n != self.done[side, a]:
+            self.done[side, a] = n
+            for k in range(self.cost.size):
+                c = self.prior[side, k]
+                self.width[side, a, k] = math.sqrt(self.variance[a] * (n + c)) / n
+                self.fee[side, a, k] = 0.5 * math.log1p(n / c)
+        total, part = self.weighed[0, a], self.part[a]
+        if total > 0.0 and (square != self.done[2, a] or total != self.done[3, a]):
+            self.done[2, a], self.done[3, a] = square, total
+            for k in range(self.steady.size):
+                c = self.steady[k]
+                share = c / (square + c)
+                part[k, 0] = self.variance[a] * (square + c) / (total * total)
+                part[k, 1] = self.variance[a] * c * share
+                part[k, 2] = self.variance[a] * square * share
+                part[k, 3] = 0.5 * math.log1p(square / c)
+
+    def span(self, which: int, a: int, sign: float) -> tuple[float, float]:
+        """Between which u lies."""
+        here = float(self.mean[which, a])
+        if sign < 0.0:
+            return here - float(self.high[a]), here - float(self.low[a])
+        return float(self.low[a]) - here, float(self.high[a]) - here
+
+    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+        """Prices of arms: for each of some references, the sum over the arms of any set, plus the
+        base, is not above the evidence against it.
+
+        They are the scales that promise most against a given set, at the multipliers that would be
+        best if its lead were half as large, as large, and twice as large.
+        """
+        for r in range(self.base.size):
+            self.base[r] = NOTHING
+        for a in range(best.size):
+            if self.counts[a] > 0.0:
+                self.ready(a, 0 if best[a] > 0.5 else 1)
+        lead, top = self.apart(arms, sign, n)
+        r = 0
+        while top >= 0 and r < self.base.size // 2:
+            factor = 0.5
+            while factor < 3.0:
+                self.quote_own(best, r, top, self.alone(arms, sign, n, top, factor * lead)[1])
+                factor, r = 2.0 * factor, r + 1
+            top = second(self.row[2], self.cost.size, top)
+        lead, top = self.abreast(arms, sign, n)
+        r = self.base.size // 2
+        while top >= 0 and r < self.base.size:
+            factor = 0.5
+            while factor < 3.0:
+                _, alpha, z = self.aligned(arms, sign, n, top, factor * lead)
+                self.quote_joint(best, arms, n, r, top, alpha, z)
+                factor, r = 2.0 * factor, r + 1
+            top = second(self.row[5], self.steady.size, top)
+
+    def quote_own(self, best: Floats, r: int, k: int, alpha: float) -> None:
+        """A scale of `own` at a multiplier."""
+        self.base[r] = -self.cost[k] - LN2
+        for a in range(best.size):
+            side, low, high = 0 if best[a] > 0.5 else 1, -math.inf, math.inf
+            sign = 1.0 if side == 1 else -1.0
+            if self.counts[a] <= 0.0:
+                self.offer[r, a] = NOTHING
+                continue
+            wide, fee = float(self.width[side, a, k]), float(self.fee[side, a, k])
+            if self.boxed:
+                low, high = self.span(0, a, sign)
+            cost, _, _ = least(
+                self.rows, self.sided[side, k], alpha * wide, low / wide, high / wide
+            )
+            gain = -sign * alpha * float(self.mean[0, a])
+            self.offer[r, a] = gain - cost - fee - SHAVE * (abs(gain) + abs(cost) + fee)
+
+    def quote_joint(
+        self, best: Floats, arms: Ints, n: int, r: int, k: int, alpha: float, z: float
+    ) -> None:
+        """A scale of `joint` at a multiplier, with the chances that theta has afterwards: whatever
+        these are, the mean of the exponent less their divergence from the prior is not above the
+        logarithm of the mixture (Gibbs).
+        """
+        noise, low, high = 0.0, math.inf, 0.0
+        for i in range(n):
+            noise += self.variance[arms[i]] / n
+        for a in range(best.size):
+            low, high = min(low, self.variance[a]), max(high, self.variance[a])
+        height, slope, _ = tail(z)
+        sd, c = float(self.row[3, k]), self.steady[k]
+        prior = c / self.shared * noise
+        spare = sd * sd - prior
+        once, twice = slope / sd, max(1.0 + z * slope, 0.0) / (sd * sd)  # E theta, E theta^2
+        loss = height - 0.5 * math.log1p(spare / prior) - once * z * sd + 0.5 * twice * spare
+        worse = 0.0  # what another set's prior changes
+        for noisy in (low, high):
+            other = c / self.shared * noisy
+            worse = min(worse, 0.5 * math.log(other / prior) - 0.5 * twice * (other - prior))
+        self.base[r] = loss + worse - math.log(self.steady.size) - LN2
+        for a in range(best.size):
+            sign, total = -1.0 if best[a] > 0.5 else 1.0, self.weighed[0, a]
+            if not total > 0.0:
+                self.offer[r, a] = NOTHING
+                continue
+            blur, fee = float(self.part[a, k, 0]), float(self.part[a, k, 3])
+            tilt = once * c * self.variance[a] / total / blur
+            u = (alpha - tilt) * blur
+            if self.boxed:
+                least_u, most_u = self.span(1, a, sign)
+                u = min(max(u, least_u), most_u)
+            gain, cost = -sign * alpha * float(self.mean[1, a]), (tilt - alpha) * u
+            cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.part[a, k, 2]
+            size = abs(gain) + abs(cost) + paid + fee
+            self.offer[r, a] = gain + cost - paid - fee - SHAVE * size
+
+    # ---- every arm for itself
+
+    def own(self, arms: Ints, sign: Floats, n: int) -> float:
+        """ln sum_k p_k exp(min over u of sum_a g_k(u_a))."""
+        (lead, top), row, scales = self.apart(arms, sign, n), self.row, self.cost.size
+        if top < 0:
+            return -math.inf
+        value = self.alone(arms, sign, n, top, lead)[0]
+        for k in range(scales):
+            if k != top and (self.boxed or row[2, k] > value - SLIGHT):
+                value = together(value, self.alone(arms, sign, n, k, lead)[0])
+        return value
+
+    def apart(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """The lead, and the scale that promises most; -1: none does anything."""
+        (lead, doubt), row, top = lead_of(self.mean[0], arms, sign, n), self.row, 0
+        lead -= doubt
+        for k in range(self.cost.size):
+            blur, fee, free = 0.0, self.cost[k], 0.0
+            for i in range(n):
+                a, side = arms[i], 0 if sign[i] < 0.0 else 1
+                blur += self.width[side, a, k] * self.width[side, a, k]
+                fee += self.fee[side, a, k]
+                free += self.sided[side, k]
+            if not 0.0 < blur < math.inf:
+                return lead, -1
+            row[0, k], row[1, k] = blur, fee
+            ahead = max(lead, 0.0)
+            row[2, k] = 0.5 * ahead * ahead / blur - fee + free * LN2  # not exceeded, without a box
+            if row[2, k] > row[2, top]:
+                top = k
+        return lead, top
+
+    def alone(self, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> tuple[float, float]:
+        """A scale: the largest value found of a concave function of the multiplier alpha, each of
+        which holds; and the last alpha.
+        """
+        blur, fee, most = float(self.row[0, k]), float(self.row[1, k]), -math.inf
+        left, right, alpha = 0.0, math.inf, max(0.9 * lead / blur, 1e-3 / math.sqrt(blur))
+        for _ in range(30):
+            value, slope, bend, size = alpha * lead - fee, lead, 0.0, abs(alpha * lead) + fee
+            for i in range(n):
+                a, side = arms[i], 0 if sign[i] < 0.0 else 1
+                wide, low, high = float(self.width[side, a, k]), -math.inf, math.inf
+                if self.boxed:
+                    low, high = self.span(0, a, sign[i])
+                cost, z, rate = least(
+                    self.rows, self.sided[side, k], alpha * wide, low / wide, high / wide
+                )
+                value -= cost
+                size += abs(cost)
+                slope -= wide * z
+                bend += wide * wide * rate
+            most = max(most, value - SHY * size)
+            if slope > 0.0:
+                left = alpha
+            else:
+                right = alpha
+            step = slope / bend if bend > 0.0 else math.inf
+            if abs(step) < NEAR * alpha or alpha > 1e300:
+                break
+            new = alpha + step
+            if not left < new < right:
+                new = 0.5 * (left + right) if right < math.inf else 4.0 * alpha
+            alpha = new
+        return most, alpha
+
+    # ---- one direction for all
+
+    def joint(self, arms: Ints, sign: Floats, n: int) -> float:
+        """ln mean_k exp(min over u of what the scale has for them)."""
+        (lead, top), row, scales = self.abreast(arms, sign, n), self.row, self.steady.size
+        if top < 0:
+            return -math.inf
+        value = self.aligned(arms, sign, n, top, lead)[0]
+        for k in range(scales):
+            if k != top and (self.boxed or row[5, k] > value - SLIGHT):
+                value = together(value, self.aligned(arms, sign, n, k, lead)[0])
+        return value - math.log(scales)
+
+    def abreast(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """As `apart`."""
+        noise = 0.0
+        for i in range(n):
+            if not self.weighed[0, arms[i]] > 0.0:
+                return 0.0, -1
+            noise += self.variance[arms[i]]
+        lead, doubt = lead_of(self.mean[1], arms, sign, n)
+        lead -= doubt
+        row, top = self.row, 0
+        for k in range(self.steady.size):
+            blur, pull, square, spare, fee = 0.0, 0.0, 0.0, 0.0, 0.0
+            c = self.steady[k]
+            for i in range(n):
+                a = arms[i]
+                part = self.part[a, k]
+                blur += part[0]
+                pull += self.variance[a] / self.weighed[0, a]
+                square += part[1]
+                spare += part[2]
+                fee += part[3]
+            if not 0.0 < blur < math.inf:
+                return lead, -1
+            pull *= c
+            base = c / self.shared * noise / n
+            row[0, k], row[1, k], row[2, k] = blur, pull, square
+            row[3, k] = math.sqrt(spare + base)
+            row[4, k] = fee + 0.5 * math.log1p(spare / base)
+            ahead = max(lead, 0.0)
+            z = ahead * pull / (blur * row[3, k])
+            row[5, k] = 0.5 * ahead * ahead / blur + 0.5 * z * z + LN2 - row[4, k]
+            if row[5, k] > row[5, top]:
+                top = k
+        return lead, top
+
+    def aligned(
+        self, arms: Ints, sign: Floats, n: int, k: int, lead: float
+    ) -> tuple[float, float, float]:
+        """A scale: min over u of psi(X/sd) + sum_a h_a u_a^2/2, X = sum_a b_a u_a, with a tangent
+        for psi, which holds wherever it touches; the multiplier, and where that is.
+        """
+        row = self.row
+        blur, pull, square = float(row[0, k]), float(row[1, k]), float(row[2, k])
+        sd, fee = float(row[3, k]), float(row[4, k])
+        middle = lead * pull / (blur * sd)
+        loose = max(square - pull * pull / blur, 0.0) / (sd * sd)
+        z = middle / (1.0 + loose)
+        for _ in range(20):
+            _, p, bend = tail(z)
+            step = (loose * p + z - middle) / (loose * bend + 1.0)
+            z -= step
+            if abs(step) < NEAR * (1.0 + abs(z)):
+                break
+        height, p, _ = tail(z)
+        rise = p / sd
+        alpha = max(lead + rise * pull, 0.0) / blur
+        if self.boxed:
+            value, size = self.inside(arms, sign, n, k, lead, rise, alpha)
+        else:
+            value = 0.5 * alpha * alpha * blur - 0.5 * rise * rise * square
+            size = abs(value) + rise * rise * square
+        value += height - p * z - fee
+        return value - SHY * (size + abs(height) + abs(p * z) + fee), alpha, z
+
+    def inside(
+        self, arms: Ints, sign: Floats, n: int, k: int, lead: float, rise: float, alpha: float
+    ) -> tuple[float, float]:
+        """min over u between its bounds, which add up to the lead, of sum_a rise b_a u_a + h_a
+        u_a^2/2: the dual, at the best multiplier found; and what it is made of.
+        """
+        left, right, most, sizes = 0.0, math.inf, -math.inf, 0.0
+        for _ in range(40):
+            value, slope, bend, size = alpha * lead, lead, 0.0, abs(alpha * lead)
+            for i in range(n):
+                a = arms[i]
+                blur = float(self.part[a, k, 0])
+                tilt = rise * self.steady[k] * self.variance[a] / self.weighed[0, a] / blur
+                low, high = self.span(1, a, sign[i])
+                free = (alpha - tilt) * blur
+                u = min(max(free, low), high)
+                value += (tilt - alpha) * u + 0.5 * u * u / blur
+                size += abs((tilt - alpha) * u) + 0.5 * u * u / blur
+                slope -= u
+                bend += blur if u == free else 0.0
+            if value > most:
+                most, sizes = value, size
+            if slope > 0.0:
+                left = alpha
+            else:
+                right = alpha
+            step = slope / bend if bend > 0.0 else math.inf if slope > 0.0 else -math.inf
+            if abs(step) < NEAR * alpha or alpha > 1e300 or right <= 1e-300:
+                break
+            new = alpha + step
+            if not left < new < right:
+                new = 0.5 * (left + right) if right < math.inf else 4.0 * alpha + 1e-300
+            alpha = new
+        return most, sizes
+
+
+EXACT = 0.25  # the share of the Beta mixture
+THEN = math.log1p(-EXACT)
+
+
+class CoinWeigherPart(NamedTuple):
+    inner: WeigherPart  # of standard deviation 1/2
+    rewards: Rewards  # with the Bernoulli divergence
+    seen: Floats  # the means that were seen
+    variance: Floats  # 1: the nearest rival is sought at the counts
+    guessed: Floats  # float64[d]: the variances, for what is foreseen
+    yardstick: Floats  # that of `inner`, like the next three
+    mean: Floats
+    offer: Floats
+    base: Floats
+    done: Floats  # float64[2, d]: N and the ones for which `fee` is right
+    fee: Floats
+    spare: Floats  # scratch
+
+    def face(self, seen: Seen, best: Floats, shift: float) -> None:
+        self.inner.face(seen, best, shift)
+        for a in range(best.size):
+            n, ones, x = seen.counts[a], seen.sums[a], seen.mean[a]
+            self.guessed[a] = x * (1.0 - x) + 0.25 / (n + 1.0)
+            if n != self.done[0, a] or ones != self.done[1, a]:
+                self.done[0, a], self.done[1, a] = n, ones
+                self.fee[a] = beta_regret(n, ones)
+
+    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+        self.inner.quote(best, arms, sign, n)
+        for r in range(self.base.size):
+            self.base[r] += THEN
+
+    def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        value = self.inner.confront(best, arms, sign, n)
+        if value == -math.inf:
+            return value
+        fees, counts = 0.0, self.inner.counts
+        exact = self.rewards.distance(self.seen, counts, arms, sign, n, self.spare)
+        if exact == math.inf:
+            return exact  # no means that are possible make the rival as good
+        for i in range(n):
+            fees += self.fee[arms[i]]
+        exact -= fees + SHY * (exact + fees)
+        return together(value + THEN, exact + math.log(EXACT))
+
+
+def coin_weigher(inner: WeigherPart, rewards: Rewards, seen: Floats) -> CoinWeigherPart:
+    d = inner.mean.shape[1]
+    return CoinWeigherPart(
+        inner,
+        rewards,
+        seen,
+        np.ones(d),
+        np.full(d, 0.25),
+        inner.yardstick,
+        inner.mean,
+        inner.offer,
+        inner.base,
+        np.full((2, d), -1.0),
+        np.zeros(d),
+        np.zeros(d),
+    )

@@ -1,0 +1,189 @@
+"""When to stop: beta(t, delta), each threshold with its validity.
+
+The proved ones are Theorem 2 of the paper, on the deviation inequalities of Kaufmann and Koolen,
+*Mixture martingales revisited* (2018): Corollary 10 for Gaussian rewards (C^{g_G}) and Theorem 14
+for one-parameter exponential families (T).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._messages import Sentence
+from ..engine.numerics import lambert_bar
+from ..engine.state import Floats, Seen
+from ..problem import Problem
+from ..rewards.base import License, RewardsBase
+from .base import Question, Rests, Stopping, Validity, also, earned
+from .penalised import ConstantPart, charging, log_union
+
+
+class StylisedPart(NamedTuple):
+    delta: Floats
+
+    def level(self, t: int, which: int) -> float:
+        return math.log((1.0 + math.log(max(t, 1))) / float(self.delta[which]))
+
+
+class TheoremTwoPart(NamedTuple):
+    """scale * d0 * ln(inside + ln(t K / d0)) + constant[delta]."""
+
+    scale: float  # 2 d0 (Gaussian) or 3 d0 (sub-Gaussian)
+    inside: float  # 4 or 1
+    ratio: float  # K / d0
+    floor: float  # t K / d0 is taken to be at least this
+    constant: Floats
+
+    def level(self, t: int, which: int) -> float:
+        return self.scale * math.log(
+            self.inside + math.log(max(t * self.ratio, self.floor))
+        ) + float(self.constant[which])
+
+
+def c_gaussian(x: float) -> float:
+    """C^{g_G}(x) = min over y in (1/2, 1] of (g_G(y) + x) / y (Kaufmann and Koolen 2018, Corollary
+    10).
+
+    >>> round(c_gaussian(5.0), 4)
+    6.7573
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
+
+    def ratio(y: float) -> float:
+        g = 2 * y - 2 * y * math.log(4 * y) + math.log(float(zeta(2 * y))) - 0.5 * math.log1p(-y)
+        return (g + x) / y
+
+    # for large x the minimiser is near 1, at 1 - y of order 1 / (2x): search in ln(1 - y)
+    least = minimize_scalar(
+        lambda u: ratio(1.0 - math.exp(u)),
+        bounds=(-700.0 if x > 1e15 else -40.0, math.log(0.4999999)),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return float(least.fun)
+
+
+def h_tilde(x: float, z: float = 1.5) -> float:
+    """h~_z(x); its two branches meet at x = h(1 / ln z), where it switches (the text's h^{-1} is a
+    slip: it would jump).
+    """
+    edge = 1.0 / math.log(z)
+    if x >= edge - math.log(edge):
+        y = lambert_bar(x)  # h^{-1}(x)
+        return math.exp(1.0 / y) * y
+    return z * (x - math.log(math.log(z)))
+
+
+def t_function(x: float) -> float:
+    """T(x) = 2 h~_{3/2}((h^{-1}(1 + x) + ln(pi^2 / 3)) / 2) (Kaufmann and Koolen 2018, Theorem 14).
+
+    >>> round(t_function(5.0), 4)
+    15.1914
+    """
+    return 2.0 * h_tilde((lambert_bar(1.0 + x) + math.log(math.pi**2 / 3.0)) / 2.0)
+
+
+def stylised(question: Question, deltas: Floats) -> StylisedPart:
+    """ln((1 + ln t) / delta)."""
+    return StylisedPart(deltas.copy())
+
+
+def gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
+    """Theorem 2 (b). At t K < d0 the logarithm is taken at 1: counts are at least 1 where anything
+    can stop.
+    """
+    d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
+    constant = np.array([d0 * c_gaussian((log_rivals - math.log(delta)) / d0) for delta in deltas])
+    return TheoremTwoPart(2.0 * d0, 4.0, question.actions.largest() / d0, 1.0, constant)
+
+
+def sub_gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
+    """Theorem 2 (a). x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken at
+    2.1452 at least.
+    """
+    d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
+    constant = np.array([d0 * t_function((log_rivals - math.log(delta)) / d0) for delta in deltas])
+    return TheoremTwoPart(3.0 * d0, 1.0, question.actions.largest() / d0, 2.1452, constant)
+
+
+def _log_rivals(question: Question) -> float:
+    """ln(|I| - 1), or of an upper bound on it: the union bound over more answers than there are
+    holds too.
+    """
+    return math.log(question.answers.size_bound() - 1)
+
+
+THEOREMS = {
+    "gaussian": (
+        "Theorem 2 (b)",
+        {
+            License.GAUSSIAN: Sentence(
+                "theorem-2b", "Theorem 2 (b): independent Gaussian arms with the stated sigma"
+            )
+        },
+    ),
+    "sub-gaussian": (
+        "Theorem 2 (a)",
+        {
+            License.EXPONENTIAL: Sentence(
+                "theorem-2a",
+                "Theorem 2 (a): independent arms from a one-parameter exponential family",
+            ),
+            License.SURROGATE: Sentence(
+                "theorem-2a-bounded",
+                "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: "
+                "independent values in [low, high]",
+            ),
+        },
+    ),
+}
+
+
+def validity(name: str, rewards: RewardsBase) -> Validity:
+    """What a threshold that is a function of t guarantees."""
+    if name == "stylised":
+        why = Sentence(
+            "stylised",
+            "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it",
+        )
+        return Validity(False, why)
+    what, theorems = THEOREMS[name]
+    return earned(what, theorems, rewards)
+
+
+class LoglogPart(NamedTuple):
+    """scale * ln(inside + ln N_a) (Kaufmann and Koolen 2018)."""
+
+    scale: float
+    inside: float
+
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
+        for a in range(fee.size):
+            weight[a] = seen.counts[a]
+            fee[a] = self.scale * math.log(self.inside + math.log(max(seen.counts[a], 1.0)))
+        return 0.0
+
+
+def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
+    """Theorem 2 with the counts of the arms in question instead of their average t K / d_0, and
+    over adjacent answers only.
+    """
+    size, union, normal = (
+        float(problem.answers.exchange().most),
+        log_union(problem),
+        name == "gaussian-counts",
+    )
+    function = c_gaussian if normal else t_function
+    constant = ConstantPart(
+        np.array([size * function((union - math.log(delta)) / size) for delta in deltas])
+    )
+    fees = LoglogPart(2.0, 4.0) if normal else LoglogPart(3.0, 1.0)
+    base = validity(name.removesuffix("-counts"), problem.rewards)
+    why = also(base, "with the counts themselves (docs/thresholds.md)")
+    rests = Rests(("nearest", "exchange"), ())
+    return Stopping(name, constant, charging(problem, lambda game: fees), why, rests=rests)

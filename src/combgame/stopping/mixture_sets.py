@@ -1,0 +1,335 @@
+"""The judge of best sets: the evidence against each rival, with its own fees, less its share of
+delta.
+
+What the mixtures of best sets will charge at the end that a run can expect: for sampling rules
+only (see `foresight`).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..engine.jit import compilable
+from ..engine.kernels import copied
+from ..engine.likelihood_ratio import REFERENCES, against, differ
+from ..engine.protocols import Game, Rewards, Rivals, Threshold, Weigher
+from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import claimed
+from ..rewards.gaussian import gaussian_part
+from ._penalty_forecast import FIRST, LEAST, LONGEST
+from ._set_evidence import WeigherPart, coin_weigher, conjugates
+from .mixture_pairs import tail
+from .variance import spreads_of
+
+ONE_SIDED = 1.0  # what one-sidedness gains every arm's own mixture, roughly
+NEVER = -1e3  # odds of rivals that are never ruled out
+HOPELESS = -10.0  # evidence below it is of no interest
+
+
+class SetForesightPart(NamedTuple):
+    variance: Floats
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
+    cost: Fixed  # ln 1/chance of each
+    steady: Fixed  # c of weighed values
+    shared: float  # how many times smaller that of what they share is
+    goal: float  # what the evidence must exceed
+    scale: Floats  # float64[1]: s
+
+    def expect(
+        self, seen: Seen, mean: Floats, even: Floats, arms: Ints, sign: Floats, n: int, odds: float
+    ) -> float:
+        """s, from the nearest rival: where the evidence against it would be enough. One step of a
+        fixed point at a time; 0 if nothing can be foreseen.
+        """
+        lead, blur, s = 0.0, 0.0, self.scale[0]
+        for i in range(n):
+            a = arms[i]
+            if not (seen.counts[a] > 0.0 and seen.weighed[0, a] > 0.0):
+                return 0.0
+            lead -= sign[i] * mean[a]
+            blur += self.variance[a] / seen.counts[a]
+        if lead > 0.0:
+            ratio = 0.5 * lead * lead / blur
+            charges = max(s * ratio - self.charged(seen, mean, even, arms, sign, n, odds), 0.0)
+            self.scale[0] = min(max((self.goal + charges) / max(ratio, LEAST), 1.0), LONGEST)
+        return float(self.scale[0])
+
+    def charged(
+        self, seen: Seen, mean: Floats, even: Floats, arms: Ints, sign: Floats, n: int, odds: float
+    ) -> float:
+        """The evidence against a rival, less its charges, at s times the counts: by the scale that
+        suits it best. even: the means of the weighed values.
+        """
+        lead, level, noise, most = 0.0, 0.0, 0.0, HOPELESS
+        for i in range(n):
+            a = arms[i]
+            if not (seen.counts[a] > 0.0 and seen.weighed[0, a] > 0.0):
+                return 0.0
+            lead -= sign[i] * mean[a]
+            level -= sign[i] * even[a]
+            noise += self.variance[a] / n
+        for k in range(self.cost.size):
+            most = max(most, self.apart(seen, arms, sign, n, k, max(lead, 0.0)))
+        for k in range(self.steady.size):
+            most = max(most, self.together(seen, arms, n, self.steady[k], noise, max(level, 0.0)))
+        return float(most + odds if odds > NEVER else most)
+
+    def apart(self, seen: Seen, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> float:
+        """A scale of every arm's own mixture."""
+        blur, fees = 0.0, self.cost[k]
+        for i in range(n):
+            a = arms[i]
+            many, c = self.scale[0] * seen.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
+            blur += self.variance[a] * (many + c) / (many * many)
+            fees += 0.5 * math.log1p(many / c)
+        return float(0.5 * lead * lead / blur - fees + ONE_SIDED)
+
+    def together(
+        self, seen: Seen, arms: Ints, n: int, c: float, noise: float, lead: float
+    ) -> float:
+        """A scale of the mixture whose direction is shared. (`WeigherPart.aligned`, once.)"""
+        blur, pull, square, spare, fees = 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            a, s = arms[i], self.scale[0]
+            v, total, many = self.variance[a], s * seen.weighed[0, a], s * seen.weighed[1, a]
+            share = c / (many + c)
+            blur += v * (many + c) / (total * total)
+            pull += v * c / total
+            square += v * c * share
+            spare += v * many * share
+            fees += 0.5 * math.log1p(many / c)
+        base = c / self.shared * noise
+        sd = math.sqrt(spare + base)
+        middle = lead * pull / (blur * sd)
+        loose = max(square - pull * pull / blur, 0.0) / (sd * sd)
+        z = middle / (1.0 + loose)
+        for _ in range(3):
+            _, p, bend = tail(z)
+            z -= (loose * p + z - middle) / (loose * bend + 1.0)
+        height, p, _ = tail(z)
+        value = height + p * (middle - z) - 0.5 * p * p * loose + 0.5 * lead * lead / blur
+        fees += 0.5 * math.log1p(spare / base) + math.log(self.steady.size)
+        return float(value - fees)
+
+
+def set_foresight(
+    variance: Floats, prior: Floats, cost: Floats, steady: Floats, shared: float, goal: float
+) -> SetForesightPart:
+    return SetForesightPart(variance, prior, cost, steady, shared, goal, np.full(1, FIRST))
+
+
+# c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
+STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
+PAUSE = 1.02  # times the rounds so far, before a search that gave up is tried again
+SHARED = 100.0  # so many times less for what the arms share
+
+
+@compilable
+class SetWeigher(Weigher, Protocol):
+    """The evidence against single rivals, from all that was seen."""
+
+    @property
+    def mean(self) -> Floats:
+        """float64[2, d]: the means, lifted, and those of the weighed values."""
+
+    @property
+    def variance(self) -> Floats:
+        """Those with which the nearest rival is sought."""
+
+    @property
+    def yardstick(self) -> Floats:
+        """float64[1]: in what means are counted."""
+
+    def face(self, seen: Seen, best: Floats, shift: float) -> None:
+        """Look at what was seen; the leader's arms are lifted."""
+
+
+@compilable
+class Units(Protocol):
+    """In what means are counted, where one deviation, or a bound on it, is that of all arms."""
+
+    def unit(self, seen: Seen) -> float:
+        """1 where deviations are known."""
+
+
+class SetsJudgePart(NamedTuple):
+    """The least evidence against any rival; or that against the nearest one, or against the one
+    that was too little last, while that is too little.
+    """
+
+    threshold: Threshold
+    rewards: Rewards  # by which the nearest rival is found
+    weigher: SetWeigher
+    spreads: Units
+    rivals: Rivals
+    foresight: SetForesightPart
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    floor: float  # the lowest threshold
+    mean: Floats  # scratch
+    weight: Floats
+    arms: Ints
+    sign: Floats
+    spare: Floats
+    leader: Floats  # for whom `failed` is a rival
+    failed: Floats  # the rival against whom there was too little; none, if it is the leader
+    other: Floats
+    pause: Floats  # float64[1]: until when there is no search, after one that gave up
+
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
+        self.weigher.yardstick[0] = self.spreads.unit(seen)
+        self.weigher.face(seen, best, self.shift)
+        same, waits = True, False
+        for a in range(best.size):
+            self.mean[a] = seen.mean[a] + self.shift * best[a]
+            self.weight[a] = seen.counts[a] / self.weigher.variance[a]
+            same = same and self.leader[a] == best[a]
+        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        if not same:
+            self.pause[0] = 0.0
+        for a in range(best.size):
+            if not same:
+                self.leader[a] = failed[a] = best[a]
+            waits = waits or failed[a] != best[a]
+        value = self.versus(game, seen, best, rival)
+        if value > self.floor and waits:
+            value = self.prefer(best, failed, self.versus(game, seen, best, failed), view, value)
+        if value > self.floor:
+            for a in range(best.size):
+                self.other[a] = rival[a]
+            least = self.floor
+            if seen.clock[0] >= self.pause[0]:
+                least = self.rivals.scan(self.weigher, best, self.floor, value, self.other)
+            if least <= self.floor and self.versus(game, seen, best, self.other) <= self.floor:
+                for a in range(best.size):
+                    failed[a] = self.other[a]
+            elif least <= self.floor and seen.clock[0] >= self.pause[0]:
+                self.pause[0], least = PAUSE * seen.clock[0], self.floor
+            value = self.prefer(best, self.other, least, view, value)
+        for a in range(best.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+    def prefer(self, best: Floats, other: Floats, least: float, view: View, value: float) -> float:
+        """If there is less against another rival, that is the one to be looked at."""
+        if least >= value:
+            return value
+        for a in range(best.size):
+            view.rival[a] = other[a]
+        against(
+            self.rewards,
+            self.mean,
+            self.weight,
+            best,
+            self.arms,
+            self.sign,
+            view.rival,
+            view.alternative,
+        )
+        return least
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        n, odds = differ(best, rival, self.arms, self.sign), self.rivals.odds(best, rival)
+        own, even = self.weigher.mean[0], self.weigher.mean[1]
+        return self.foresight.expect(seen, own, even, self.arms, self.sign, n, odds)
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        for a in range(self.spare.size):
+            self.spare[a] = self.leader[a]
+        for i in range(n):
+            self.spare[arms[i]] = 1.0 - self.leader[arms[i]]
+        odds = self.rivals.odds(self.leader, self.spare)
+        own, even = self.weigher.mean[0], self.weigher.mean[1]
+        return self.foresight.charged(seen, own, even, arms, sign, n, odds)
+
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = self.versus(game, seen, best, rival)
+        if value > -math.inf:  # an arm without a value: there is no less
+            value = self.rivals.scan(self.weigher, best, -math.inf, value, rival)
+        against(
+            self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
+        )
+        for a in range(best.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        n = differ(best, rival, self.arms, self.sign)
+        return self.weigher.confront(best, self.arms, self.sign, n) + self.rivals.odds(best, rival)
+
+
+def judging(
+    problem: Problem, rivals: Rivals, scales: Floats, deltas: Sequence[float], epsilon: float
+) -> Any:
+    """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
+    d, inf = problem.d, np.full(problem.d, np.inf)
+    box = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+    known, width = problem.rewards.known, len(scales)
+    stated = problem.rewards.spread(d) ** 2 if known else np.ones(d)
+    exact = License.BINARY in claimed(problem.rewards) and epsilon == 0.0
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        steady = STEADY * float(problem.actions.largest()) ** 2
+        low, high, variance = (x.copy() for x in (*box, stated))  # nobody else's
+        prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
+        inner = WeigherPart(
+            seen.counts,
+            seen.weighed,
+            variance,
+            low,
+            high,
+            bool(np.isfinite(low).any() or np.isfinite(high).any()),
+            conjugates().copy(),
+            prior,
+            cost,
+            scales[:, 2:4].T.copy(),
+            steady,
+            SHARED,
+            np.zeros((2, d)),
+            np.full((4, d), -1.0),
+            np.zeros((2, d, width)),
+            np.zeros((2, d, width)),
+            np.zeros((d, steady.size, 4)),
+            np.zeros((6, max(width, steady.size))),
+            np.zeros((REFERENCES, d)),
+            np.zeros(REFERENCES),
+            np.ones(1),
+        )
+        coins = coin_weigher(inner, game.rewards, seen.mean)
+        weigher: Any = coins if exact else inner
+        noise = coins.guessed if exact else variance
+        mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
+        spreads: Any = spreads_of(problem, deltas, game)
+        floor = min(threshold.level(0, which) for which in range(len(deltas)))
+        part = SetsJudgePart(
+            threshold,
+            game.rewards if exact else gaussian_part(np.ones(d), low, high),
+            weigher,
+            spreads,
+            copied(rivals),
+            set_foresight(noise, prior, cost, steady, SHARED, floor),
+            epsilon / problem.answers.largest(),
+            floor,
+            mean,
+            weight,
+            np.zeros(d, np.int64),
+            sign,
+            spare,
+            leader,
+            failed,
+            other,
+            np.zeros(1),
+        )
+        return game._replace(judge=part)
+
+    return watch

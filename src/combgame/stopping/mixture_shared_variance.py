@@ -1,0 +1,260 @@
+"""Gaussian values with one unknown variance for all arms, or for all arms of a group, where answers
+differ by exchanges: docs/thresholds.md, "One unknown sigma".
+
+For each variance, the mixture of a pair as if it were known (`pairs`), times a mixture that is
+large where the variance is larger than what was seen: ln of the latter rises with the variance, ln
+of the former falls, and what counts is the least of their sum. Variances are counted in s = (what
+was seen)/variance, r = sqrt(s).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.state import Fixed, Floats, Ints, Seen
+from ..rewards.base import swapped
+from .mixture_pairs import ceiling, direction, exchanged, price, scanned
+from .variance import FINEST, VariancePart, excluded, spotted, spreading, variance_part
+
+CELLS = 100  # pairs of variances at which the mixture of a pair is computed, at most
+BEYOND = 60.0  # variances that are so unlikely, in nats, are of no interest for pairs of them
+
+
+class SharedPart(NamedTuple):
+    """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
+    distance.
+    """
+
+    counts: Floats  # those of what was seen
+    group: Ints
+    low: Floats
+    high: Floats
+    prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
+    cost: Fixed  # ln 1/p
+    joint: Fixed  # float64[k]: c of a direction that arms of one group share; 0: there is none
+    alone: Fixed  # float64[k]: zeros, for arms of two groups
+    state: Floats  # float64[2, groups]: the variance that was seen; how many squares it is of
+    done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
+    charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
+    wide: Floats  # float64[2, d, k]: (N + c)/N^2
+    bar: Floats  # float64[1]
+    gain: float  # 0: no mixture of likelihoods is above the largest
+    at: Floats  # float64[1] scratch
+    cell: Floats  # float64[4, cells] scratch: s of arm i from, to; of arm j from, to
+    bound: Floats  # float64[cells]: the least that the sum can be in a cell
+    line: VariancePart  # where both arms have the same variance
+
+    def project(self, x: float, arm: int) -> float:
+        return float(min(max(x, self.low[arm]), self.high[arm]))
+
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+        """At the variances that were seen; there the mixture over the variance is at most 1."""
+        spotted(seen, self.state)
+        for a in range(weight.size):
+            variance = self.state[0, seen.group[a]]
+            weight[a] = seen.counts[a] / variance if variance < math.inf else seen.counts[a]
+            seen.worth[a] = seen.counts[a]
+
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
+        every: Any = self
+        return exchanged(every, mean, arms, sign, alternative)
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        every: Any = self
+        return scanned(every, mean, i, taken, value)
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        every: Any = self
+        swapped(every, mean, weight, best, self.at, value)
+
+    def ready(self, a: int, side: int) -> None:
+        n = self.counts[a]
+        if n != self.done[side, a]:
+            self.done[side, a] = n
+            price(self.prior, side, a, n, self.charge, self.wide)
+
+    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """At the variances that were seen, with ln 2 for ln(2 Phi)."""
+        v, w = self.state[0, self.group[i]], self.state[0, self.group[j]]
+        if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
+            return math.inf
+        if not (v < math.inf and w < math.inf):
+            return 0.0
+        self.ready(i, 0)
+        self.ready(j, 1)
+        return ceiling(
+            self.line.row,
+            self.charge,
+            self.wide,
+            self.cost,
+            self.line.sided,
+            self.joint if self.group[i] == self.group[j] else self.alone,
+            self.prior,
+            self.counts[i],
+            self.counts[j],
+            float(v),
+            float(w),
+            float(mean[i]) - x,
+            x - float(mean[j]),
+            i,
+            j,
+        )
+
+    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+        low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
+        one, other, row = float(mean[i]), float(mean[j]), self.line.row
+        self.at[0] = min(max(0.5 * (one + other), low), high)
+        if self.high[i] < self.low[j]:
+            return 0.0  # not enough for any delta
+        if low > high:
+            return math.inf  # j is never as good as i
+        if one < other and low == -math.inf and high == math.inf:
+            return -math.inf  # j is better; see `PairsPart.least`
+        g, h = self.group[i], self.group[j]
+        v, w = float(self.state[0, g]), float(self.state[0, h])
+        if not (v < math.inf and w < math.inf):
+            return 0.0  # nothing is known of the variance yet
+        deviation = math.sqrt(v)
+        for k in range(self.cost.size):
+            first, second = float(self.wide[0, i, k]), float(self.wide[1, j, k])
+            if not (first > 0.0 and second > 0.0 and first + second < math.inf):
+                return 0.0
+            row[0, k], row[1, k] = 1.0 / math.sqrt(first), deviation / math.sqrt(w * second)
+            row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
+            row[7, k] = 0.0
+            if self.joint[k] > 0.0 and g == h:
+                row[7, k], row[8, k], fee = direction(
+                    self.counts[i],
+                    self.counts[j],
+                    self.prior[0, k],
+                    self.joint[k],
+                    1.0,
+                    1.0,
+                )
+                row[2, k] -= fee
+        lead, n, m = (one - other) / deviation, float(self.state[1, g]), float(self.state[1, h])
+        if g == h:
+            value, x = self.line.over_variances(
+                lead, (low - other) / deviation, (high - other) / deviation, n, enough
+            )
+        elif lead > 0.0:
+            value, x = self.apart(lead, n, m, enough)
+        else:
+            return -math.inf
+        self.at[0] = min(max(other + x * deviation, low), high)
+        return value if value > -math.inf else -math.inf  # not a number: no evidence
+
+    def apart(self, lead: float, n: float, m: float, enough: float) -> tuple[float, float]:
+        """The least over the variances of both arms, with normal distributions on all scales, and
+        without bounds on the means: in cells, that with the least bound is divided.
+        """
+        cell, used, x, most = self.cell, 1, 0.5 * lead, -math.inf
+        cell[0, 0], cell[2, 0] = (
+            excluded(self.line.ratio, n, BEYOND),
+            excluded(self.line.ratio, m, BEYOND),
+        )
+        last, end = 1.0 + 3.0 / math.sqrt(n), 1.0 + 3.0 / math.sqrt(m)  # beyond, it hardly falls
+        cell[1, 0], cell[3, 0] = last, end
+        for k in range(self.cost.size):  # what is left out is more than this
+            most = max(most, BEYOND + self.line.ratio[2, 0] + float(self.line.row[2, k]))
+        best, x = self.fill(0, lead, n, m, last, end)
+        while True:
+            low = 0
+            for p in range(used):
+                if not self.bound[p] >= self.bound[low]:
+                    low = p
+            least = float(self.bound[low])
+            if used + 1 >= CELLS or least >= best - FINEST or least > enough:
+                return min(least, most), x
+            side = 0
+            wide, tall = cell[1, low] - cell[0, low], cell[3, low] - cell[2, low]
+            if wide * wide * n < tall * tall * m:  # as the spread bends
+                side = 2
+            middle = 0.5 * (cell[side, low] + cell[side + 1, low])
+            for k in range(4):
+                cell[k, used] = cell[k, low]
+            cell[side + 1, low] = cell[side, used] = middle
+            for p in (low, used):
+                value, at = self.fill(p, lead, n, m, last, end)
+                if value < best:
+                    best, x = value, at
+            used += 1
+
+    def fill(
+        self, p: int, lead: float, n: float, m: float, last: float, end: float
+    ) -> tuple[float, float]:
+        """The bound of a cell: from a value in its middle, which is returned with its x.
+
+        As a function of A = s_i (lead - x)^2 and B = s_j x^2 the mixture is convex, so at least c +
+        a A + b B, the least of which over x is c + lead^2/(1/(a s_i) + 1/(b s_j)): concave, and
+        least in a corner, with the tangents of the spread.
+        """
+        cell, row = self.cell, self.line.row
+        s, t = 0.5 * (cell[0, p] + cell[1, p]), 0.5 * (cell[2, p] + cell[3, p])
+        x, value, a, b, c = 0.5 * lead, 0.0, 0.0, 0.0, 0.0
+        for _ in range(6):
+            first, second = s * (lead - x) * (lead - x), t * x * x
+            top, total, a, b = -math.inf, 0.0, 0.0, 0.0
+            for k in range(self.cost.size):
+                y, z = 0.5 * row[0, k] * row[0, k], 0.5 * row[1, k] * row[1, k]
+                row[3, k] = y * first + z * second + row[2, k]
+                top = max(top, float(row[3, k]))
+            for k in range(self.cost.size):
+                share = math.exp(float(row[3, k]) - top)
+                total += share
+                a += share * 0.5 * row[0, k] * row[0, k]
+                b += share * 0.5 * row[1, k] * row[1, k]
+            a, b, value = a / total, b / total, top + math.log(total)
+            c = value - a * first - b * second
+            x = lead * a * s / (a * s + b * t)
+        one, fall = spreading(self.line.ratio, n, s)
+        two, drop = spreading(self.line.ratio, m, t)
+        self.bound[p] = math.inf
+        for k in range(4):
+            u, v = cell[k % 2, p], cell[2 + k // 2, p]
+            f, g = one + fall * (u - s), two + drop * (v - t)
+            if u == last:  # and beyond
+                f = min(f, self.line.ratio[2, 0])
+            if v == end:
+                g = min(g, self.line.ratio[2, 0])
+            both = lead * lead / (1.0 / (a * u) + 1.0 / (b * v)) if u > 0.0 and v > 0.0 else 0.0
+            self.bound[p] = min(float(self.bound[p]), c + both + f + g)
+        return value + one + two, x
+
+
+def shared(
+    seen: Seen,
+    low: Floats,
+    high: Floats,
+    prior: Floats,
+    cost: Floats,
+    sided: Floats,
+    joint: Floats,
+) -> SharedPart:
+    """The mixture of arms whose means are known to lie in [low, high]; the scales are those of
+    `pairs`.
+    """
+    d, k = low.size, cost.size
+    return SharedPart(
+        seen.counts,
+        seen.group,
+        low.copy(),
+        high.copy(),
+        prior,
+        cost,
+        joint,
+        np.zeros(k),
+        np.zeros((2, seen.noise.shape[1])),
+        np.full((2, d), -1.0),
+        np.zeros((2, d, k)),
+        np.zeros((2, d, k)),
+        np.full(1, np.inf),
+        0.0,
+        np.zeros(1),
+        np.zeros((4, CELLS)),
+        np.zeros(CELLS),
+        variance_part(sided),
+    )

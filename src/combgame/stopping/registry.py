@@ -1,0 +1,184 @@
+"""When a run stops, as one object: the likelihood ratio against beta(t, delta), a rule's own test,
+or evidence less a fee.
+
+docs/thresholds.md has the theorems and their proofs. If an answer I is not best, some J is better
+whose difference S = I xor J is one of M sets (`StructureBase.exchange`). For each S a
+supermartingale that begins at 1 bounds, with probability 1 - delta/M and for all t,
+
+    sum over a in S of W_a d(mean_a, mu_a)  <=  ln(M / delta) + sum over a in S of fee_a,
+
+so it is safe to stop with I once the nearest alternative at the weights W, less the largest fees
+that an S can have, exceeds ln(M / delta).
+
+    mixture               W_a = N_a^2 / (N_a + c), fee_a = ln(1 + N_a/c) / 2: sub-Gaussian values
+                          (Robbins 1970); where answers differ by exchanges, the mixture over c
+                          itself, one-sided, pair by pair (`pairs.PairsPart`)
+    mixture               W_a = N_a, fee_a = the regret of the Beta(1/2, 1/2) mixture: Bernoulli
+                          values, exactly
+    gaussian-counts       W_a = N_a, fee_a = 2 ln(4 + ln N_a): Theorem 2 (b), with the counts
+    sub-gaussian-counts   W_a = N_a, fee_a = 3 ln(1 + ln N_a): Theorem 2 (a)
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine.protocols import Threshold
+from ..engine.state import Floats
+from ..errors import InputError, UnknownNameError, must_be, real, unboxed, unknown
+from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import licensed
+from .base import Question, Stopping, StoppingBase, labelled, own_stopping
+from .block_effects import levelled, only_mixture
+from .elimination import discarding
+from .glr import by_counts, gaussian, stylised, sub_gaussian, validity
+from .mixture import mixture
+from .variance import plugged
+
+THRESHOLDS: dict[
+    str, Callable[[Question, Floats], Threshold] | None
+] = {  # None: evidence with fees
+    "stylised": stylised,
+    "gaussian": gaussian,
+    "sub-gaussian": sub_gaussian,
+    "gaussian-counts": None,
+    "sub-gaussian-counts": None,
+    "mixture": None,
+}
+
+
+def check_threshold(threshold: Any) -> None:
+    """A name or a user's object, or a sentence."""
+    if not isinstance(threshold, str | StoppingBase):
+        raise must_be(
+            "threshold",
+            threshold,
+            "a name, such as 'mixture', or an object (not a class) that derives from StoppingBase",
+        )
+
+
+def resolve(name: str, question: Question) -> str:
+    """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known);
+    other names stand for themselves.
+    """
+    if isinstance(name, str) and name == "proved":
+        if not question.rewards.known or question.rewards.levels():
+            return "mixture"
+        return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
+    if name not in THRESHOLDS:
+        raise unknown("threshold", name, ("proved", *THRESHOLDS))
+    return name
+
+
+def make_threshold(name: str, question: Question, deltas: Sequence[float]) -> Threshold:
+    """The threshold of a name for a problem and one or more deltas; one that is a function of t."""
+    make = THRESHOLDS[resolve(name, question)]
+    if make is None:
+        raise UnknownNameError(
+            "not-of-rounds",
+            "threshold = {name!r} is not a function of t alone",
+            remedy="use make_stopping",
+            name=name,
+        )
+    return make(question, np.asarray(deltas, dtype=float))
+
+
+def make_stopping(
+    threshold: str | StoppingBase,
+    problem: Problem,
+    deltas: Sequence[float],
+    *,
+    own: Stopping | None = None,
+    eliminate: bool | str = False,
+    epsilon: float = 0.0,
+) -> Stopping:
+    """The stopping rule of a name or of a user's object. own: that of the sampling rule, where it
+    has one, which stands for "proved".
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
+    >>> make_stopping("stylised", problem, [0.1]).validity.label
+    'heuristic'
+    """
+    check_threshold(threshold)
+    stopping = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
+    return stopping._replace(validity=labelled(stopping, problem))
+
+
+def _make(
+    threshold: str | StoppingBase,
+    problem: Problem,
+    deltas: Sequence[float],
+    own: Stopping | None,
+    eliminate: bool | str,
+    epsilon: float,
+) -> Stopping:
+    if problem.rewards.levels():
+        own = None  # what a rule brings along is for plays without levels
+    if isinstance(threshold, StoppingBase):
+        own = own_stopping(threshold, problem, deltas)
+    mine = own is not None and (own.own is not None or threshold in ("proved", own.name))
+    name = own.name if own is not None and mine else resolve(str(threshold), problem)
+    if problem.rewards.levels() and name != "mixture":
+        raise only_mixture(name)
+    if epsilon and name != "mixture":
+        raise InputError(
+            "epsilon-needs-mixture",
+            "epsilon = {epsilon:g} needs the threshold 'mixture', not {threshold!r}",
+            remedy="use that, or leave epsilon out",
+            epsilon=epsilon,
+            threshold=name,
+        )
+    if not isinstance(eliminate, bool) and eliminate != "phases":
+        raise must_be("eliminate", eliminate, "True, False or 'phases'")
+    if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.known):
+        raise InputError(
+            "cannot-eliminate",
+            "eliminate=True needs 'stylised', 'gaussian' or 'sub-gaussian' and known variances; "
+            "here the threshold is {threshold!r}",
+            remedy="use one of them, or leave eliminate out",
+            threshold=name,
+        )
+    if own is not None and own.own is not None and not problem.rewards.known:
+        raise _needs_variances(name)
+    if own is not None and mine:
+        return own
+    if problem.rewards.levels():
+        return levelled(problem, deltas, epsilon)
+    if name == "mixture":
+        return mixture(problem, deltas, epsilon)
+    if not problem.rewards.known:
+        if name != "stylised":
+            raise _needs_variances(name)
+        return plugged(problem, make_threshold(name, problem, deltas))
+    if THRESHOLDS[name] is None:
+        return by_counts(name, problem, deltas)
+    usual = Stopping(
+        name, make_threshold(name, problem, deltas), None, validity(name, problem.rewards)
+    )
+    if not eliminate:
+        return usual
+    return discarding(usual, problem, deltas, phases=eliminate == "phases")
+
+
+def _needs_variances(name: str) -> InputError:
+    return InputError(
+        "needs-variances",
+        "threshold = {threshold!r} needs known variances",
+        remedy="use 'mixture' (or 'stylised', a heuristic), or give Gaussian a sigma",
+        threshold=name,
+    )
+
+
+def _epsilon(epsilon: Any) -> float:
+    number = unboxed(epsilon)
+    if not real(number) or not 0.0 <= number < math.inf:
+        raise must_be(
+            "epsilon",
+            epsilon,
+            "a number of at least 0: by how much an answer may be worse than the best",
+        )
+    return float(number)

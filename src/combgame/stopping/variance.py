@@ -1,0 +1,437 @@
+"""Variances that are not known: bounds on them, and e-processes for them.
+
+The least over one unknown variance: of a mixture as if it were known, and what was seen of it
+(docs/thresholds.md, "What is computed").
+
+Variances are counted in s = (what was seen)/variance, r = sqrt(s).
+
+Variances: stated, or bounded from the data.
+
+The variance that arms share, as it was seen: an e-process against larger ones, and the bound
+that it gives (docs/thresholds.md, "One unknown sigma").
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .._messages import Sentence
+from ..engine.jit import compilable, jitable
+from ..engine.numerics import HALF_LOG_TWO_PI, excess, stirling
+from ..engine.protocols import Game, Threshold
+from ..engine.state import Fixed, Floats, Ints, Seen
+from ..problem import Problem
+from ..rewards.gaussian import EPSILON, FINE, resolved
+from .base import Stopping, Validity
+from .mixture_pairs import CLOSE, onward, tail
+from .penalised import charging
+
+# rho - 1 of the mixture over the variance, and the chances, chosen before the data
+RATIOS = np.concatenate(([0.0], 0.001 * 2.0 ** np.arange(14)))
+CHANCES = np.concatenate(([0.6], np.full(14, 0.4 / 14)))
+
+
+def ratios(given: Floats = RATIOS, chances: Floats = CHANCES) -> Floats:
+    """float64[3, l]: rho - 1, ln(rho)/2, ln of the chance."""
+    return np.array([given, 0.5 * np.log1p(given), np.log(chances)])
+
+
+@jitable
+def spreading(ratio: Floats, degrees: float, s: float) -> tuple[float, float]:
+    """ln sum_l w_l rho_l^(K/2) exp(-(rho_l - 1) K s/2), s = D/(K sigma^2), and its derivative by s;
+    convex and falling.
+
+    >>> ratio = ratios()
+    >>> [float(round(spreading(ratio, 50.0, s)[0], 2)) for s in (2.0, 1.0, 0.5, 0.25)]
+    [-0.3, -0.18, 1.89, 12.24]
+    """
+    top, total, slope = -math.inf, 0.0, 0.0
+    for k in range(ratio.shape[1]):
+        top = max(top, ratio[2, k] + degrees * (ratio[1, k] - 0.5 * ratio[0, k] * s))
+    for k in range(ratio.shape[1]):
+        share = math.exp(ratio[2, k] + degrees * (ratio[1, k] - 0.5 * ratio[0, k] * s) - top)
+        total += share
+        slope -= share * 0.5 * degrees * ratio[0, k]
+    return top + math.log(total), slope / total
+
+
+@jitable
+def excluded(ratio: Floats, degrees: float, level: float) -> float:
+    """An s at and below which the e-process is above exp(level), close to the largest; 0 if there
+    is none.
+    """
+    low, high = 0.0, 1.0
+    if spreading(ratio, degrees, 0.0)[0] <= level:
+        return 0.0
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if spreading(ratio, degrees, middle)[0] > level:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@jitable
+def spotted(seen: Seen, state: Floats) -> None:
+    """Per group, the variance that was seen, infinite if nothing can be said yet, and of how many
+    squares it is the mean; state: float64[2, groups].
+    """
+    for g in range(state.shape[1]):
+        n, square = float(seen.noise[0, g]), float(seen.noise[1, g])
+        state[0, g], state[1, g] = math.inf, n
+        if n > 0.0 and square > 1e-290 and seen.start[0] == 0:
+            state[0, g] = (1.0 + 4.0 / FINE) * square / n
+    for a in range(seen.counts.size):  # rounding must be of no account (`gaussian.resolved`)
+        g, digit = seen.group[a], FINE * EPSILON * abs(seen.mean[a])
+        if not state[0, g] >= seen.counts[a] * digit * digit:
+            state[0, g] = math.inf
+
+
+class PooledPart(NamedTuple):
+    """Upper bounds on variances that arms share, for all t at once."""
+
+    bar: float  # ln(groups / delta)
+    ratio: Fixed
+    state: Floats  # float64[2, groups]: see `spotted`
+    done: Floats  # float64[groups]: how many squares there were when the next was right
+    most: Floats  # float64[groups]: s that are excluded
+    variance: Floats
+    believed: Floats
+
+    def refresh(self, seen: Seen) -> None:
+        spotted(seen, self.state)
+        for g in range(self.done.size):
+            if self.state[1, g] != self.done[g]:
+                self.done[g] = self.state[1, g]
+                self.most[g] = excluded(self.ratio, self.state[1, g], self.bar)
+        for a in range(self.variance.size):
+            g = seen.group[a]
+            known = self.most[g] > 0.0 and self.state[0, g] < math.inf
+            self.variance[a] = self.state[0, g] / self.most[g] if known else math.inf
+
+    def unit(self, seen: Seen) -> float:
+        """The largest deviation that all arms can have, if all are alike."""
+        self.refresh(seen)
+        return math.sqrt(self.variance[0])
+
+
+def pooled(groups: int, believed: Floats, delta: float) -> PooledPart:
+    zero = np.zeros(groups)
+    state, infinite = np.zeros((2, groups)), np.full(believed.size, math.inf)
+    bar = math.log(groups / delta)
+    return PooledPart(bar, ratios(), state, zero, zero.copy(), infinite, believed)
+
+
+FINEST = 5e-3  # how far below its minimum the mixture of a pair may be taken
+POINTS = 40  # variances at which it is computed for that, at most
+SMALLEST, LARGEST = 1e-5, 4.0  # s times the degrees of freedom, and s: between them points are set
+
+
+@jitable
+def slopes(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float, float]:
+    """The mixture of a pair, its derivatives by `up` and by `down`, and its curvature where one
+    grows as the other falls; row[:3]: see `pairs.lowest`; row[7:]: what the arms have in a
+    direction that they share.
+    """
+    top, total, first, second, bend = -math.inf, 0.0, 0.0, 0.0, 0.0
+    for k in range(row.shape[1]):
+        y, z = up * float(row[0, k]), down * float(row[1, k])
+        value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
+        other, t, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
+        row[3, k] = value + other + float(row[2, k])
+        row[4, k], row[5, k] = p * float(row[0, k]), t * float(row[1, k])
+        row[6, k] = q * float(row[0, k]) * float(row[0, k]) + s * float(row[1, k]) * float(
+            row[1, k]
+        )
+        if row[7, k] > 0.0:
+            turn = float(row[8, k]) - float(row[7, k])
+            value, p, q = tail(up * float(row[7, k]) + down * float(row[8, k]))
+            row[3, k] += value
+            row[4, k] += p * float(row[7, k])
+            row[5, k] += p * float(row[8, k])
+            row[6, k] += q * turn * turn
+        top = max(top, float(row[3, k]))
+    for k in range(row.shape[1]):
+        share = math.exp(float(row[3, k]) - top)
+        turn = float(row[5, k]) - float(row[4, k])
+        total += share
+        first += share * float(row[4, k])
+        second += share * float(row[5, k])
+        bend += share * (float(row[6, k]) + turn * turn)
+    first, second = first / total, second / total
+    turn = second - first
+    return top + math.log(total), first, second, bend / total - turn * turn
+
+
+@jitable
+def touch(
+    row: Floats, sided: Floats, lead: float, low: float, high: float, r: float, x: float
+) -> tuple[float, float, float, float]:
+    """min over low <= x <= high of the mixture G(r (lead - x), r x) is at least c + e r, for every
+    r: c and e for which that is close at the given one; a value that is not below the minimum
+    there, and x.
+
+    G is convex, so it lies above its tangent planes: above that where x is at an end of its range,
+    and above any average of two, of which the one falls in x and the other rises.
+    """
+    left, right = low, high
+    stride = 4.0 / (r * float(row[0, 0])) + 4.0 / (r * float(row[1, 0]))
+    falls, rises, best, at = False, False, math.inf, x
+    base, tilt, fall, c, e, rise = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for _ in range(60):
+        up, down = r * (lead - x), r * x
+        value, first, second, bend = slopes(row, sided, up, down)
+        flat, lean, turn = value - first * up - second * down, first * lead, second - first
+        if value < best:
+            best, at = value, x
+        if turn == 0.0:
+            return flat, lean, best, at
+        if turn > 0.0 and x <= low:
+            return flat, lean + turn * low, best, at
+        if turn < 0.0 and x >= high:
+            return flat, lean + turn * high, best, at
+        if turn < 0.0:
+            base, tilt, fall, falls, left = flat, lean, turn, True, x
+        else:
+            c, e, rise, rises, right = flat, lean, turn, True, x
+        if falls and rises:
+            share = rise / (rise - fall)
+            flat, lean = share * base + (1.0 - share) * c, share * tilt + (1.0 - share) * e
+            if not best - flat - r * lean > 0.1 * CLOSE:
+                return flat, lean, best, at
+        x = onward(x, r * turn, r * r * bend, left, right, low, high, stride)
+    if not (falls and rises):
+        return -math.inf, 0.0, best, at
+    return flat, lean, best, at
+
+
+class VariancePart(NamedTuple):
+    """The mixture of a pair, scale by scale, and where it was looked at."""
+
+    row: Floats  # float64[9, k]: see `slopes`
+    sided: Fixed  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    ratio: Fixed  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
+    spot: Floats  # float64[6, points]: r; c and e of the pair; those of the spread, by s; x
+    after: Ints  # int64[points]: the next one to the right
+    bound: Floats  # float64[points]: the least that the sum can be between the two
+    next: Floats  # float64[points]: where that is
+
+    def over_variances(
+        self, lead: float, low: float, high: float, degrees: float, enough: float
+    ) -> tuple[float, float]:
+        """The least over all r, from below, and the x of the smallest value that was met.
+
+        The pair is at least a linear function of r, the spread at least one of r^2, whose slope is
+        negative: between two points, and where the larger of two such functions changes, the sum
+        is concave, so that it is least at one of these.
+        """
+        spot, x = self.spot, min(max(0.5 * lead, low), high)
+        first, last = math.sqrt(min(SMALLEST / degrees, 0.5)), math.sqrt(LARGEST)
+        best = self.set_point(0, first, lead, low, high, degrees, x)
+        here, value = 0, self.set_point(1, 1.0, lead, low, high, degrees, x)
+        if value < best:
+            best, here = value, 1
+        value = self.set_point(2, last, lead, low, high, degrees, float(spot[5, 1]))
+        if value < best:
+            best, here = value, 2
+        start, end = float(spot[1, 0]), float(spot[1, 2] + last * spot[2, 2])
+        rest = min(start, start + first * spot[2, 0]) + spot[3, 0] + first * first * spot[4, 0]
+        if not spot[2, 2] >= 0.0:
+            return -math.inf, float(spot[5, here])
+        rest = min(rest, end + self.ratio[2, 0])  # beyond the points, on either side
+        self.after[0], self.after[1], self.after[2] = 1, 2, -1
+        self.between(0, 1)
+        self.between(1, 2)
+        used = 3
+        while True:
+            least, left, p = math.inf, 0, 0
+            while self.after[p] >= 0:
+                if self.bound[p] < least:
+                    least, left = float(self.bound[p]), p
+                p = self.after[p]
+            close = least >= min(best, rest) - FINEST or min(least, rest) > enough
+            r, right = float(self.next[left]), self.after[left]
+            if close or used == POINTS or not spot[0, left] < r < spot[0, right]:
+                return min(least, rest), float(spot[5, here])
+            near = left if r * r < spot[0, left] * spot[0, right] else right
+            value = self.set_point(used, r, lead, low, high, degrees, float(spot[5, near]))
+            if value < best:
+                best, here = value, used
+            self.after[left], self.after[used] = used, right
+            self.between(left, used)
+            self.between(used, right)
+            used += 1
+
+    def set_point(
+        self, p: int, r: float, lead: float, low: float, high: float, degrees: float, x: float
+    ) -> float:
+        """The p-th point; a value that is not below the sum there."""
+        spot = self.spot
+        c, e, value, x = touch(self.row, self.sided, lead, low, high, r, x)
+        spread, slope = spreading(self.ratio, degrees, r * r)
+        spot[0, p], spot[1, p], spot[2, p], spot[5, p] = r, c, e, x
+        spot[3, p], spot[4, p] = spread - slope * r * r, slope
+        return value + spread
+
+    def between(self, p: int, q: int) -> None:
+        """The least that the sum can be between two points, and where."""
+        spot = self.spot
+        c, e, f, h = spot[1, p], spot[2, p], spot[3, p], spot[4, p]
+        self.bound[p], self.next[p] = math.inf, spot[0, p]
+        for k in range(4):
+            r = spot[0, p] if k == 0 else spot[0, q]
+            if k == 2 and e != spot[2, q]:
+                r = (spot[1, q] - c) / (e - spot[2, q])
+            if k == 3 and h != spot[4, q]:
+                r = math.sqrt(max((spot[3, q] - f) / (h - spot[4, q]), 0.0))
+            if not spot[0, p] <= r <= spot[0, q]:
+                continue
+            pair = max(c + e * r, spot[1, q] + spot[2, q] * r)
+            total = pair + max(f + h * r * r, spot[3, q] + spot[4, q] * r * r)
+            if not total >= self.bound[p]:
+                self.bound[p], self.next[p] = total, r
+
+
+def variance_part(sided: Floats, ratio: Floats | None = None) -> VariancePart:
+    return VariancePart(
+        np.zeros((9, sided.shape[1])),
+        sided,
+        ratios() if ratio is None else ratio,
+        np.zeros((6, POINTS)),
+        np.zeros(POINTS, np.int64),
+        np.zeros(POINTS),
+        np.zeros(POINTS),
+    )
+
+
+SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
+
+
+@compilable
+class Spreads(Protocol):
+    """Upper bounds on the variances."""
+
+    @property
+    def believed(self) -> Floats:
+        """Those with which the rules work: the rewards' own."""
+
+    @property
+    def variance(self) -> Floats:
+        """One per arm; infinity where nothing is known yet."""
+
+    def refresh(self, seen: Seen) -> None:
+        """Bring `variance` up to date."""
+
+
+class KnownPart(NamedTuple):
+    """Variances that are known."""
+
+    variance: Floats
+    believed: Floats
+
+    def refresh(self, seen: Seen) -> None:
+        pass
+
+    def unit(self, seen: Seen) -> float:
+        """In what means are counted."""
+        return 1.0
+
+
+class UnknownPart(NamedTuple):
+    """Upper bounds on variances, for all t at once.
+
+    V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h /
+    (Gamma(h) (h + v/2)^(h + m/2)) is a martingale that begins at 1, so v is below the root at which
+    it equals d / delta with probability delta / d only.
+    """
+
+    bar: float  # ln(d / delta)
+    done: Floats  # N for which `root` is right
+    root: Floats  # v
+    variance: Floats
+    believed: Floats
+
+    def refresh(self, seen: Seen) -> None:
+        for a in range(self.variance.size):
+            if seen.counts[a] != self.done[a]:
+                self.done[a] = seen.counts[a]
+                self.root[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
+            known = self.root[a] > 0.0 and resolved(seen, a)
+            self.variance[a] = (
+                (1.0 + 4.0 / FINE) * seen.squares[a] / self.root[a] if known else math.inf
+            )
+
+
+class PluginPart(NamedTuple):
+    """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value
+    on.
+    """
+
+    few: float  # with so many values or fewer, an arm does not count
+
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
+        for a in range(fee.size):
+            weight[a] = seen.counts[a] if seen.counts[a] > self.few else 0.0
+            fee[a] = 0.0
+        return 0.0
+
+
+@jitable
+def least_chi_square(m: float, level: float) -> float:
+    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none
+    yet, never above the root.
+
+    With p = h + m/2 and h + v/2 = p (1 - y) its logarithm is p (-y - ln(1 - y)) less what does not
+    depend on v: nothing cancels.
+    """
+    if m <= 0.0:
+        return 0.0
+    h = SPREAD
+    power = h + 0.5 * m
+    rest = stirling(power) - 0.5 * math.log(power) + HALF_LOG_TWO_PI  # ln Gamma(p) - p ln p + p
+    goal = (level + h - h * math.log(h) + math.lgamma(h) - rest) / power
+    edge = 1.0 - h / power  # v = 0
+    if goal <= 0.0 or excess(-edge, 1.0 - edge) <= goal:
+        return 0.0
+    y = min(math.sqrt(2.0 * goal), edge)  # beyond the root
+    for _ in range(
+        200
+    ):  # Newton on a convex, rising function from the right: it stays on the right
+        step = (excess(-y, 1.0 - y) - goal) * (1.0 - y) / y
+        if not step > 1e-13 * y:
+            break
+        y -= step
+    return max(2.0 * (power * (1.0 - y) - h) * (1.0 - 1e-13), 0.0)
+
+
+VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
+
+
+def spreads_of(
+    problem: Problem, deltas: Sequence[float], game: Game
+) -> KnownPart | UnknownPart | PooledPart:
+    d = problem.d
+    if problem.rewards.known:
+        variance = problem.rewards.spread(d) ** 2
+        return KnownPart(variance, variance)
+    believed = game.rewards.spreads.believed  # type: ignore[attr-defined]
+    if problem.rewards.pooled:
+        groups = int(problem.rewards.groups(d).max()) + 1
+        return pooled(groups, believed, VARIANCE_SHARE * deltas[0])
+    level = math.log(d / (VARIANCE_SHARE * deltas[0]))
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed)
+
+
+def plugged(problem: Problem, threshold: Threshold) -> Stopping:
+    """The stylised threshold, with estimated variances."""
+    watch = charging(problem, lambda game: PluginPart(1.0))
+    why = Sentence(
+        "stylised-variances",
+        "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it",
+    )
+    return Stopping("stylised", threshold, watch, Validity(False, why))

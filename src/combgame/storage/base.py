@@ -1,0 +1,155 @@
+"""Where the events of a study are kept, as the study sees it; and the simplest such place, a
+list.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from .._messages import Call
+from ..errors import InputError
+from . import clock
+from .events import Event, Sealed
+from .transaction import Request
+
+
+class Log(Protocol):
+    """A study's events inside one transaction."""
+
+    def events(
+        self, after: int = 0, before: int | None = None, round: int | None = None
+    ) -> list[Sealed]:
+        """Those with after < seq < before, in their order; `round`: only those of one round, and
+        those of no round.
+        """
+
+    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+        """The same, some at a time, all as they are at one moment: there may be very many."""
+
+    def append(self, events: Sequence[Sealed]) -> None:
+        """Add events: all of them or none, on disk when the transaction has ended."""
+
+    def snapshot(self, sources: str) -> tuple[int, bytes] | None:
+        """The last snapshot, if these sources made it and it is undamaged: up to which event, and
+        what.
+        """
+
+    def keep(self, seq: int, sources: str, body: bytes) -> None:
+        """Store a snapshot in place of the last one."""
+
+    def now(self) -> float:
+        """The time by the storage's clock, which leases and deadlines go by."""
+
+    def answered(self, key: str) -> tuple[str, Any] | None:
+        """Of a request that was made before: its digest, and what it was answered."""
+
+    def remember(self, request: Request, answer: Any) -> None:
+        """Store what a request is answered."""
+
+    def forget(self) -> None:
+        """Leave out the answers to requests that nobody repeats any more."""
+
+
+class Storage(Protocol):
+    """Keeps one study. `url` is None where nothing outlives the process; `timeout`: seconds for
+    which anybody waits for others.
+    """
+
+    @property
+    def url(self) -> str | None: ...
+
+    @property
+    def timeout(self) -> float: ...
+
+    def writing(self) -> AbstractContextManager[Log]:
+        """A transaction that nobody else can write in the meantime."""
+
+    def reading(self) -> AbstractContextManager[Log]: ...
+
+    def begin(self, created: Sealed, if_exists: str) -> Event:
+        """Make the study, or find the one of that name; its first event."""
+
+    def created(self) -> Event:
+        """The first event of the study."""
+
+    def now(self) -> float:
+        """The time by the storage's clock, outside a transaction."""
+
+    def copy(self, destination: Path) -> None:
+        """All of it into a new file, while others go on."""
+
+    def checkpoint(self) -> None:
+        """Put what is stored where it is read from, where these are two places."""
+
+    def close(self) -> None: ...
+
+
+class Memory:
+    """Events in a list."""
+
+    url = None
+
+    def __init__(self, timeout: float = 30.0) -> None:
+        self.timeout = timeout
+        self._events: list[Sealed] = []
+        self._answers: dict[str, tuple[str, Any]] = {}
+
+    @contextmanager
+    def writing(self) -> Iterator["Memory"]:
+        before = len(self._events)
+        try:
+            yield self
+        except BaseException:
+            del self._events[before:]
+            raise
+
+    reading = writing
+
+    def close(self) -> None:
+        pass
+
+    checkpoint = close
+
+    def now(self) -> float:
+        return clock.now()
+
+    def copy(self, destination: Path) -> None:
+        text, remedy = "copy: a study in memory has no file", "{export} writes all of it"
+        raise InputError("no-file", text, remedy=remedy, export=Call("export", "path"))
+
+    def begin(self, created: Sealed, if_exists: str) -> Event:
+        self._events = [created]
+        return created[0]
+
+    def created(self) -> Event:
+        return self._events[0][0]
+
+    def events(
+        self, after: int = 0, before: int | None = None, round: int | None = None
+    ) -> list[Sealed]:
+        between = self._events[after : None if before is None else before - 1]
+        if round is None:
+            return between
+        return [one for one in between if one[0].round in (round, None)]
+
+    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+        yield self.events(after, before)
+
+    def append(self, events: Sequence[Sealed]) -> None:
+        self._events += events
+
+    def snapshot(self, sources: str) -> tuple[int, bytes] | None:
+        return None
+
+    def keep(self, seq: int, sources: str, body: bytes) -> None:
+        pass
+
+    def answered(self, key: str) -> tuple[str, Any] | None:
+        return self._answers.get(key)
+
+    def remember(self, request: Request, answer: Any) -> None:
+        self._answers[request.key] = (request.digest, answer)
+
+    def forget(self) -> None:
+        pass

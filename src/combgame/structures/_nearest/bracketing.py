@@ -1,0 +1,275 @@
+"""The nearest alternative for any linear oracle: a certified bracket, closed by enumeration where
+that is asked for.
+
+For a multiplier alpha >= 0, g(J, alpha) = sum over J xor I of `Rewards.price` is a lower bound of
+the distance f_J, equal to it at the best alpha; and since it is a sum over the arms of J xor I, min
+over J of g is found by the oracle (Lawler: J differs from I first at one of the arms). So max over
+alpha of min over J is a lower bound on the nearest distance: *that* is what stopping uses. The
+nearest J met on the way gives an upper bound, and nature's answer. Enumerating J by growing g until
+it passes the upper bound (Lawler's k best) makes the two meet.
+"""
+
+import heapq
+import itertools
+import math
+
+import numpy as np
+
+from ...engine.likelihood_ratio import against
+from ...engine.protocols import Rewards
+from ...engine.state import Floats, Random, vector
+from ...errors import OracleError
+from ...rewards.base import WEIGHTLESS, shaved
+from ..base import Geometry, StructureBase, farthest
+from ..relabel import figure
+from .paths import NEARLY
+
+
+class BracketPart:
+    """Asks an oracle. Interpreted; `last` is the multiplier of the last call, where the next search
+    begins.
+    """
+
+    def __init__(self, structure: StructureBase, exact: bool, limit: int = 20_000) -> None:
+        self.structure, self.exact, self.limit = structure, exact, limit
+        self.oracle, d = structure.part(), structure.d
+        self.arms, self.sign, self.trial = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
+        self.deciding = sorted(structure.deciding())
+        self.last = {True: 0.0, False: 0.0}
+        self.lower = self.upper = 0.0
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        self.oracle.argmax(score, out)
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        self.oracle.sample(rng, out)
+
+    def solve(self, score: Floats, inside: Floats, outside: Floats) -> tuple[Floats, float] | None:
+        """The best set with some arms forced in and some out, and what no such set's score exceeds;
+        None if there is none.
+        """
+        native = getattr(self.structure, "solve_within", None)
+        if native is not None:
+            best: tuple[Floats, float] | None = native(score, inside, outside)
+            return best
+        big, out = 4.0 * float(np.abs(score).sum()) or 1.0, np.zeros(score.size)
+        self.oracle.argmax(score + big * inside - big * outside, out)
+        inside_out = (outside * out).any() or (inside * (1.0 - out)).any()
+        return None if inside_out else (out, float(score @ out))
+
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        search, counts = _Search(self, rewards, mean, weight, best), bool(weight.max() > 1.0)
+        search.try_weightless()
+        slope, bound = self.last[counts] or search.guess(), 0.0
+        if search.value > 0.0 and not search.hopeless():
+            bound, children = search.bound(slope)
+            for factor in (
+                2.0,
+                0.5,
+                1.3,
+                0.77,
+            ):  # climb: the bound is concave in the multiplier, and holds at each
+                while 1e-300 < slope * factor < 1e300 and bound < NEARLY * search.value:
+                    trial, those = search.bound(slope * factor)
+                    if not trial > bound:
+                        break
+                    flat = (
+                        trial < 0.9 * factor * bound < 0.0
+                    )  # it falls with the multiplier: rounding is all there is
+                    bound, children, slope = trial, those, slope * factor
+                    if flat:
+                        break
+            self.last[counts] = slope
+            if self.exact:
+                bound = search.close(bound, children, slope)
+        elif search.value > 0.0:
+            bound = math.inf
+        if search.set is None:
+            raise OracleError(
+                "no-second-set",
+                "{structure}: the oracle finds no second set, so there is nothing to compare",
+                remedy="give two",
+                structure=str(self.structure),
+            )
+        rival[:] = search.set
+        against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+        self.lower, self.upper = max(min(bound, search.value), 0.0), search.value
+        return self.lower
+
+
+class _Search:
+    """One search: the nearest set met, and bounds on all of them."""
+
+    def __init__(
+        self, part: BracketPart, rewards: Rewards, mean: Floats, weight: Floats, best: Floats
+    ) -> None:
+        self.part, self.rewards, self.mean, self.weight, self.best = (
+            part,
+            rewards,
+            mean,
+            weight,
+            best,
+        )
+        self.set: Floats | None = None
+        self.value = np.inf
+        self.calls = 0
+
+    def visit(self, other: Floats) -> None:
+        part = self.part
+        value = against(
+            self.rewards, self.mean, self.weight, self.best, part.arms, part.sign, other, part.trial
+        )
+        if self.set is None or value < self.value:
+            self.set, self.value = other.copy(), value
+
+    def try_weightless(self) -> None:
+        """An arm that has no weight and may go anywhere: whatever differs in it is at no
+        distance.
+        """
+        feasible = np.array([self.rewards.project(x, a) for a, x in enumerate(self.mean)])
+        for a in self.part.deciding:
+            leaves = bool(self.best[a] > 0.5)
+            if self.weight[a] < WEIGHTLESS and math.isinf(
+                self.rewards.project(-math.inf if leaves else math.inf, a)
+            ):
+                forced = vector([a], self.best.size)
+                other = self.part.solve(feasible, forced * (not leaves), forced * leaves)
+                if other is not None:
+                    self.visit(other[0])
+                    if self.value <= 0.0:
+                        return
+
+    def guess(self) -> float:
+        """A multiplier to begin with: that of the set which loses least, as if rewards were
+        Gaussian.
+        """
+        feasible = np.array([self.rewards.project(x, a) for a, x in enumerate(self.mean)])
+        loss = np.where(self.best > 0.5, feasible, -feasible)
+        for away, other, _, _ in self.split(
+            loss, self.best, np.zeros(loss.size), np.zeros(loss.size)
+        ):
+            self.visit(other)
+            if away > 0.0 and 0.0 < self.value < math.inf:
+                return 2.0 * self.value / away
+        return 1.0
+
+    def hopeless(self) -> bool:
+        """Whether M lets no set catch up: then the bound grows with the multiplier for ever."""
+        if self.value < math.inf:
+            return False
+        cost = self.costs(1.0, np.zeros(self.best.size))
+        children = self.split(cost, self.best, np.zeros(cost.size), np.zeros(cost.size))
+        return self.set is not None and all(child[0] > self.margin(cost) for child in children)
+
+    def costs(self, slope: float, weight: Floats) -> Floats:
+        """What flipping each arm adds to g."""
+        cost = np.zeros(self.best.size)
+        for a in self.part.deciding:
+            x, sign = float(self.mean[a]), -1.0 if self.best[a] > 0.5 else 1.0
+            cost[a] = shaved(
+                self.rewards, x, weight[a], sign * slope, a
+            ) - sign * slope * self.rewards.project(x, a)
+        return np.maximum(
+            cost, -1e300
+        )  # minus infinity, where an arm may go anywhere at no cost: no bound
+
+    def bound(self, slope: float) -> tuple[float, list[tuple[float, Floats, Floats, Floats]]]:
+        """min over J != I of g(J, slope), and the sets that it was taken over: (g, J, forced in,
+        forced out).
+        """
+        cost = self.costs(slope, self.weight)
+        children = self.split(cost, self.best, np.zeros(cost.size), np.zeros(cost.size))
+        return (children[0][0] - self.margin(cost) if children else np.inf), children
+
+    def margin(self, cost: Floats) -> float:
+        """What rounding, and an oracle's own tolerance, may hide in a sum of costs."""
+        return float(1e-10 * np.abs(cost).sum())
+
+    def split(
+        self, cost: Floats, centre: Floats, inside: Floats, outside: Floats
+    ) -> list[tuple[float, Floats, Floats, Floats]]:
+        """Lawler: the best set other than `centre` in each of the cells in which it differs first
+        at a given arm.
+        """
+        score = np.where(
+            self.best > 0.5, cost, -cost
+        )  # g(J) = sum of costs over flipped arms = sum over I - score of J
+        most = float(self.best @ cost)
+        inside, outside, children = inside.copy(), outside.copy(), []
+        for a in np.argsort(
+            -centre, kind="stable"
+        ):  # arms of the centre first: of sets of one size, the others cannot come first
+            if inside[a] or outside[a]:
+                continue
+            forced = inside if centre[a] < 0.5 else outside
+            forced[a] = 1.0
+            self.calls += 1
+            other = self.part.solve(score, inside, outside)
+            if other is not None:
+                self.visit(other[0])
+                least = min(float(cost[other[0] != self.best].sum()), most - other[1])
+                children.append((least, other[0], inside.copy(), outside.copy()))
+            forced[a] = 0.0
+            (outside if centre[a] < 0.5 else inside)[a] = 1.0
+            if self.only(inside, outside, centre):
+                break
+        return sorted(children, key=lambda child: child[0])
+
+    def only(self, inside: Floats, outside: Floats, centre: Floats) -> bool:
+        """Whether all arms of the centre are forced in and no larger set has them: then no cell is
+        left.
+        """
+        if (inside * (1 - centre)).any() or not np.all(inside >= centre):
+            return False
+        self.calls += 1
+        larger = self.part.solve(np.ones(centre.size), inside, outside)
+        return larger is None or bool(np.array_equal(larger[0], centre))
+
+    def close(
+        self, bound: float, children: list[tuple[float, Floats, Floats, Floats]], slope: float
+    ) -> float:
+        """Enumerate J by growing g until no unseen one can be nearer; what is then certain."""
+        cost, order = self.costs(slope, self.weight), itertools.count()
+        queue = [(child[0], next(order), child) for child in children]
+        heapq.heapify(queue)
+        while queue and queue[0][0] - self.margin(cost) < self.value:
+            if self.calls > self.part.limit:
+                return max(bound, queue[0][0] - self.margin(cost))
+            _, _, (_, other, inside, outside) = heapq.heappop(queue)
+            for child in self.split(cost, other, inside, outside):
+                heapq.heappush(queue, (child[0], next(order), child))
+        return float(self.value)
+
+
+class Bracketed(StructureBase):
+    """A structure of which only an oracle is known: not its size, and its diameter only by
+    climbing.
+    """
+
+    exact: bool
+
+    def size(self) -> None:
+        return None
+
+    @figure
+    def difference(self) -> int:
+        return farthest(self)
+
+    def difference_bound(self) -> int:
+        return min(self.d, 2 * self.largest())
+
+    @figure
+    def geometry(self) -> Geometry:
+        """The diameter by greedy climbing; psi and phi those of the cube."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
+
+    def answer_part(self) -> BracketPart:
+        return BracketPart(self, exact=self.exact)

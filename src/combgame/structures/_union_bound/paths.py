@@ -1,0 +1,280 @@
+"""Rivals of a path: single detours, which leave it once and rejoin it.
+
+A depth-first search, pruned by prices of arms (`Weigher.quote`): for each reference, the cheapest
+way back to the path is known from every node, so that the largest of the sums bounds whatever a
+detour that has come so far can become.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...engine.jit import jitable
+from ...engine.likelihood_ratio import REFERENCES, differ, rebuild
+from ...engine.protocols import Weigher
+from ...engine.state import Fixed, FixedInts, Floats, Ints
+from .._nearest.paths import LIMIT, walk
+from .listed import HUGE, log_share
+
+FEW = 1_000  # paths whose detours are counted one by one
+
+
+class DetoursPart(NamedTuple):
+    first: FixedInts  # as in `PathsPart`
+    arm: FixedInts
+    head: FixedInts
+    chance: Fixed  # float64[nodes, nodes]: of detours, by the nodes where they begin and end
+    arms: Ints  # scratch: d
+    sign: Floats
+    steps: Ints  # scratch: int64[5, nodes]
+    price: Floats  # scratch: float64[references, edges]
+    ahead: Floats  # scratch: float64[references, nodes]
+    spent: Floats
+
+    def odds(self, best: Floats, rival: Floats) -> float:
+        """By where the paths part first, and meet last."""
+        begin, end, v = -1, -1, 0
+        while v < self.first.size - 2:
+            for k in range(self.first[v], self.first[v + 1]):
+                if best[self.arm[k]] > 0.5:
+                    if rival[self.arm[k]] < 0.5:
+                        begin = v if begin < 0 else begin
+                        end = self.head[k]
+                    v = self.head[k]
+                    break
+        return float(self.chance[begin, end])
+
+    def scan(
+        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    ) -> float:
+        first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
+        weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
+        base, tries, lowest, begin = weigher.base, 0, math.inf, 0
+        along, on, place, via, option = (
+            self.steps[0],
+            self.steps[1],
+            self.steps[2],
+            self.steps[3],
+            self.steps[4],
+        )
+        price, ahead, spent = self.price, self.ahead, self.spent
+        steps = walk(first, arm, head, best, along, on, place)
+        toll(weigher.offer, first, arm, head, best, along, place, price)
+        for i in range(steps):
+            back(first, arm, head, best, on, price, self.chance[begin], begin, ahead)
+            bound = -math.inf
+            for r in range(base.size):
+                spent[r, 0] = base[r]
+                bound = max(bound, base[r] + ahead[r, begin])
+            if tries > LIMIT:  # what begins here is not searched any more: its bound counts
+                lowest, begin = min(lowest, bound), head[along[i]]
+                continue
+            depth, option[0], whole = -1 if bound >= least else 0, first[begin], bound
+            while depth >= 0:
+                v = begin if depth == 0 else head[via[depth - 1]]
+                k = option[depth]
+                if k >= first[v + 1]:
+                    depth -= 1
+                    continue
+                option[depth] += 1
+                if best[arm[k]] > 0.5:
+                    continue
+                tries += 1
+                if tries > LIMIT:
+                    lowest = min(lowest, whole)
+                    break
+                u, bound = head[k], -math.inf
+                for r in range(base.size):
+                    spent[r, depth + 1] = spent[r, depth] + price[r, k]
+                    rest = self.chance[begin, u] if on[u] == 1 else ahead[r, u]
+                    bound = max(bound, spent[r, depth + 1] + rest)
+                if bound >= least:
+                    continue
+                via[depth] = k
+                if on[u] == 0:
+                    depth += 1
+                    option[depth] = first[u]
+                    continue
+                n = around(arm, head, along, place, begin, via, depth + 1, arms, sign)
+                value = weigher.confront(best, arms, sign, n) + self.chance[begin, u]
+                if not value >= least:
+                    least = value
+                    rebuild(best, arms, sign, n, rival)
+                    if not least > floor:
+                        return least
+            begin = head[along[i]]
+        return min(least, lowest)
+
+
+@jitable
+def toll(
+    offer: Floats,
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    best: Floats,
+    along: Ints,
+    place: Ints,
+    price: Floats,
+) -> None:
+    """What it costs, for each reference, to take an edge and to leave out the path up to the place
+    of its head.
+    """
+    for r in range(offer.shape[0]):
+        for v in range(first.size - 2):
+            for k in range(first[v], first[v + 1]):
+                if best[arm[k]] < 0.5:
+                    price[r, k] = offer[r, arm[k]]
+                    for i in range(place[v], place[head[k]]):
+                        price[r, k] += offer[r, arm[along[i]]]
+
+
+@jitable
+def back(
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    best: Floats,
+    on: Ints,
+    price: Floats,
+    chance: Floats,
+    begin: int,
+    ahead: Floats,
+) -> None:
+    """The cheapest way from each node back to the path, with the odds of ending there; for detours
+    that begin at a node.
+    """
+    for r in range(ahead.shape[0]):
+        for v in range(first.size - 3, begin - 1, -1):
+            ahead[r, v] = math.inf
+            for k in range(first[v], first[v + 1]):
+                if best[arm[k]] < 0.5:
+                    u = head[k]
+                    rest = chance[u] if on[u] == 1 else ahead[r, u]
+                    ahead[r, v] = min(ahead[r, v], price[r, k] + rest)
+
+
+@jitable
+def around(
+    arm: Ints,
+    head: Ints,
+    along: Ints,
+    place: Ints,
+    begin: int,
+    via: Ints,
+    length: int,
+    arms: Ints,
+    sign: Floats,
+) -> int:
+    """The arms of a detour and of what it goes around; how many."""
+    n = 0
+    for j in range(length):
+        arms[n], sign[n] = arm[via[j]], 1.0
+        n += 1
+    for i in range(place[begin], place[head[via[length - 1]]]):
+        arms[n], sign[n] = arm[along[i]], -1.0
+        n += 1
+    return n
+
+
+def detours(
+    leaving: Sequence[Sequence[tuple[int, int]]],
+    most: int,
+    classes: int,
+    within: dict[tuple[int, int], int] | None,
+    d: int,
+) -> DetoursPart:
+    """Of a graph: the edges (arm, head) that leave each node, in topological order; how many
+    detours and pairs of ends a path has at most, and detours between two ends (`counted`).
+    """
+    nodes = len(leaving)
+    ways = np.zeros((nodes, nodes))  # from one node to another
+    if within is None:
+        for v in range(nodes - 1, -1, -1):
+            ways[v, v] = 1.0
+            for _, head in leaving[v]:
+                ways[v] = np.minimum(ways[v] + ways[head], HUGE)
+        ways = np.maximum(ways - 1.0, 1.0) * (1.0 + 1e-12)  # all of them but the path's own
+    else:
+        ways[:] = 1.0
+        for ends, number in within.items():
+            ways[ends] = number
+    flat = [edge for out in leaving for edge in out]
+    return DetoursPart(
+        np.cumsum([0, *map(len, leaving)]).astype(np.int64),
+        np.array([arm for arm, _ in flat], np.int64),
+        np.array([head for _, head in flat], np.int64),
+        log_share(most, classes, ways),
+        np.zeros(d, np.int64),
+        np.zeros(d),
+        np.zeros((5, nodes), np.int64),
+        np.zeros((REFERENCES, len(flat))),
+        np.zeros((REFERENCES, nodes)),
+        np.zeros((REFERENCES, nodes)),
+    )
+
+
+def counted(
+    leaving: Sequence[Sequence[tuple[int, int]]], size: int
+) -> tuple[int, int, dict[tuple[int, int], int] | None]:
+    """The most detours that a path has, the most pairs of nodes at which they begin and end, and
+    the most detours with given ends; if there are many paths, not less than that, and None.
+    """
+    if size > FEW:
+        return size - 1, _pairs(leaving), None
+    most, classes, within = 1, 1, dict[tuple[int, int], int]()
+    for path in _paths(leaving, 0):
+        ends = _around(leaving, path)
+        most, classes = max(most, sum(ends.values())), max(classes, len(ends))
+        for pair, number in ends.items():
+            within[pair] = max(within.get(pair, 0), number)
+    return most, classes, within
+
+
+def _pairs(leaving: Sequence[Sequence[tuple[int, int]]]) -> int:
+    """How many pairs of nodes a path has at most, of which the first has a choice and the second
+    another way to it: the best number for each number of choices so far, node by node.
+    """
+    nodes = len(leaving)
+    entering = [0] * nodes
+    for out in leaving:
+        for _, head in out:
+            entering[head] += 1
+    best: list[dict[int, int]] = [{} for _ in range(nodes)]
+    best[0][0] = 0
+    for v, out in enumerate(leaving):
+        for choices, pairs in best[v].items():
+            there = pairs + (choices if entering[v] > 1 else 0)
+            now = choices + (len(out) > 1)
+            for _, head in out:
+                best[head][now] = max(best[head].get(now, 0), there)
+    return max(pairs + (choices if entering[-1] > 1 else 0) for choices, pairs in best[-1].items())
+
+
+def _paths(leaving: Sequence[Sequence[tuple[int, int]]], v: int) -> Iterator[list[tuple[int, int]]]:
+    """All paths from a node to the last, as (node, arm) in order."""
+    if v == len(leaving) - 1:
+        yield []
+    for arm, head in leaving[v]:
+        for rest in _paths(leaving, head):
+            yield [(v, arm), *rest]
+
+
+def _around(
+    leaving: Sequence[Sequence[tuple[int, int]]], path: list[tuple[int, int]]
+) -> dict[tuple[int, int], int]:
+    """How many detours a path has, by their ends."""
+    on, taken = {v for v, _ in path} | {len(leaving) - 1}, {arm for _, arm in path}
+    found = dict[tuple[int, int], int]()
+    for begin, _ in path:
+        ways = {begin: 1}
+        for v in range(begin, len(leaving) - 1):
+            for arm, head in leaving[v] if v in ways else ():
+                if arm not in taken:
+                    if head in on:
+                        found[begin, head] = found.get((begin, head), 0) + ways[v]
+                    else:
+                        ways[head] = ways.get(head, 0) + ways[v]
+    return found

@@ -1,1 +1,0 @@
-"""Graphs: reading them, forests, assignments."""

@@ -1,0 +1,240 @@
+"""The 0/1 points of linear constraints, by HiGHS through SciPy."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._validation import MATRIX, check_size
+from .._validation import arms as arms_in
+from .._values import frozen
+from ..engine.state import Floats, Ints, arms_of, vector
+from ..engine.user_code import CallbackPart, callback_part
+from ..errors import InputError, OracleError, either, must_be, positive, said_by
+from ._nearest.bracketing import Bracketed
+from .base import distinct, greedy_covering
+from .relabel import figure, renumbered, some_arms
+
+CALLS = 10  # times the limit of one call, for all calls that make a programme
+
+
+@frozen
+class IntegerProgram(Bracketed):
+    """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
+
+    The empty set is left out: there is nothing to play in it.
+
+    `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An
+    infeasible programme is an error when it is made; a solver that runs into `time_limit` (seconds
+    per call; ten times as many for all calls while it is made) is an error, never a wrong set.
+
+    >>> budget = IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], 0.0, 4.0), d=4)
+    >>> budget.argmax([0.6, 0.4, 0.3, 0.2])
+    (0, 3)
+    """
+
+    def __init__(
+        self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
+    ) -> None:
+        self.d, self.exact = (
+            arms_in("d", d, 1, of="IntegerProgram"),
+            either("exact", exact, of="IntegerProgram"),
+        )
+        self.time_limit = positive("time_limit", time_limit, of="IntegerProgram")
+        none = isinstance(constraints, tuple) and not constraints
+        several = constraints if isinstance(constraints, list) or none else [constraints]
+        parts = [self._row(one) for one in several] or [
+            (np.zeros((0, self.d)), np.zeros(0), np.zeros(0))
+        ]
+        # one matrix, its lower and upper bounds
+        self._given = tuple(np.concatenate(of) for of in zip(*parts, strict=True))
+        self._arrange()
+
+    def _arrange(self) -> None:
+        matrix, low, high = self._given
+        size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
+        # rows of one size: the solver's tolerance is absolute
+        scaled = (matrix / size[:, None], low / size, high / size)
+        self._rows = [scaled] if len(matrix) else []
+        self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))  # not empty
+        self._covering = self._checked_covering()
+
+    def _row(self, one: Any) -> tuple[Floats, Floats, Floats]:
+        try:
+            matrix, lower, upper = one
+            rows = np.atleast_2d(np.asarray(matrix, dtype=float))
+            low = np.broadcast_to(np.asarray(lower, dtype=float), (len(rows),)).copy()
+            high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
+        except Exception:  # whatever was given
+            raise self._not_a_constraint(one) from None
+        check_size(rows.size, "entries", of="IntegerProgram", times=MATRIX)
+        if (
+            rows.ndim != 2
+            or rows.shape[1] != self.d
+            or not np.all(np.isfinite(rows))
+            or np.isnan(low).any()
+            or np.isnan(high).any()
+        ):
+            raise self._not_a_constraint(one)
+        return rows, low, high
+
+    def _not_a_constraint(self, one: Any) -> InputError:
+        what = "(matrix, lower, upper): {d} columns of finite numbers, and bounds without NaN"
+        return must_be("a constraint", one, what, d=self.d, of="IntegerProgram")
+
+    def numbered(self, order: Ints) -> "IntegerProgram":
+        matrix, low, high = self._given
+        given = (matrix[:, order], low, high)
+        new: IntegerProgram = renumbered(
+            self, order, exact=self.exact, time_limit=self.time_limit, _given=given
+        )
+        new._arrange()
+        return new
+
+    def _checked_covering(self) -> list[tuple[int, ...]]:
+        try:
+            return greedy_covering(self, self._patient())
+        except OracleError as error:
+            if error.code == "infeasible":
+                raise said_by(InputError, error.sentence) from None
+            raise
+
+    def _patient(self) -> Callable[[], None]:
+        """Raises once many calls of the solver, each within its limit, have taken too long: what is
+        asked of a programme before anything is played takes up to two calls for each arm.
+        """
+        began, most = time.monotonic(), CALLS * self.time_limit
+
+        def go_on() -> None:
+            if time.monotonic() - began > most:
+                raise OracleError(
+                    "solver-slow",
+                    "{structure}: after {seconds:g} seconds it is still not known which arms its "
+                    "sets have",
+                    remedy="simplify the constraints, or raise time_limit = {time_limit}",
+                    structure=str(self),
+                    seconds=most,
+                    time_limit=self.time_limit,
+                )
+
+        return go_on
+
+    def arguments(self) -> dict[str, Any]:
+        matrix, low, high = (some.tolist() for some in self._given)
+        said = (tuple(map(tuple, matrix)), tuple(low), tuple(high)) if matrix else ()
+        return {
+            "constraints": said,
+            "d": self.d,
+            "exact": self.exact,
+            "time_limit": self.time_limit,
+        }
+
+    def __str__(self) -> str:  # its arguments are matrices
+        return f"IntegerProgram(<{len(self._given[0])} constraints>, {self.d})"
+
+    def solve(self, score: Floats) -> Floats:
+        """The best set, or a sentence."""
+        solved = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
+        if solved is None:
+            raise OracleError(
+                "infeasible",
+                "{structure}: no set but perhaps the empty one satisfies the constraints",
+                remedy="relax them",
+                structure=str(self),
+            )
+        return solved[0]
+
+    def solve_within(
+        self, score: Floats, inside: Floats, outside: Floats
+    ) -> tuple[Floats, float] | None:
+        """The best set with some arms forced in and some out, and what the solver says no such set
+        exceeds; None if there is none.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        scale = (
+            float(np.abs(score).max()) or 1.0
+        ) / 1e6  # the solver's gap is absolute, 1e-6: this makes it 1e-12 of the largest
+        solved = milp(
+            -score / scale,
+            integrality=np.ones(self.d),
+            bounds=Bounds(inside, 1.0 - outside),
+            constraints=[LinearConstraint(*row) for row in self._rows],
+            options={"time_limit": self.time_limit, "mip_rel_gap": 0.0},
+        )
+        if solved.status == 2:
+            return None
+        if solved.status != 0 or solved.x is None:
+            raise OracleError(
+                "solver-unfinished",
+                "{structure}: the solver did not finish ({message})",
+                remedy="raise time_limit = {time_limit}",
+                structure=str(self),
+                message=solved.message,
+                time_limit=self.time_limit,
+            )
+        out = np.round(solved.x)
+        if not self._feasible(out):
+            raise OracleError(
+                "solver-wrong",
+                "{structure}: the solver returned {arms}, which breaks a constraint",
+                remedy="scale the constraints",
+                structure=str(self),
+                arms=arms_of(out),
+            )
+        most = getattr(solved, "mip_dual_bound", None)
+        top = float(score @ out)
+        return np.asarray(out, dtype=float), max(
+            top, -scale * most
+        ) if most is not None and math.isfinite(most) else top
+
+    def _feasible(self, x: Floats) -> bool:
+        slack = 1e-9 * self.d  # rounding; every row has entries of at most 1
+        return all(
+            bool(np.all(rows @ x >= low - slack) and np.all(rows @ x <= high + slack))
+            for rows, low, high in self._rows
+        )
+
+    def part(self) -> CallbackPart:
+        return callback_part(self.solve, self.d)
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        """All of them, arm by arm, each branch checked by the solver."""
+
+        def grow(fixed: Sequence[float]) -> Iterator[tuple[int, ...]]:
+            wish = np.array([1.0 if x else -1.0 for x in fixed] + [0.0] * (self.d - len(fixed)))
+            best = self.solve(wish)
+            if list(best[: len(fixed)]) != list(fixed):
+                return
+            if len(fixed) == self.d:
+                yield arms_of(best)
+                return
+            for bit in (1.0, 0.0):
+                yield from grow([*fixed, bit])
+
+        return grow([])
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = distinct(arms, self.d)
+        return bool(chosen) and self._feasible(vector(chosen or (), self.d))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Greedy: at most ln(d) + 1 times as many as needed."""
+        return list(self._covering)
+
+    @some_arms
+    def deciding(self) -> set[int]:
+        arms, go_on = set(), self._patient()
+        for a in self.observable():
+            go_on()
+            wish = np.zeros(self.d)
+            wish[a] = -1.0
+            if self.solve(wish)[a] < 0.5:
+                arms.add(a)
+        return arms
+
+    @figure
+    def largest(self) -> int:
+        return int(self.solve(np.ones(self.d)).sum())

@@ -1,0 +1,69 @@
+"""A study agrees with a naive model of it, and a snapshot with the fold of its events."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import combgame as cg
+from combgame.lab.decision import decide
+from combgame.lab.snapshot import dump, load
+from tests.studies import HARD, RULES, advisor_of, measure
+from tests.study_machine import Machine
+
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
+# ---- snapshots
+
+
+def test_a_snapshot_is_the_fold_whatever_the_rule():
+    for name in RULES:
+        study, rng = cg.Study(HARD, rule=name, seed=4), np.random.default_rng(2)
+        for _ in range(30):
+            todo = study.ask()
+            study.tell(todo, measure(todo, rng, np.zeros(6), 1.0))
+        study.ask(3)
+        advisor = advisor_of(study)
+        other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
+        assert dump(other) == dump(advisor), name
+        chosen = [[one.choose() for _ in range(5)] for one in (other, advisor)]
+        assert chosen[0] == chosen[1], name
+
+
+def test_a_snapshot_keeps_the_end():
+    for by_hand in (False, True):
+        study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
+        study.ask(3)
+        study.tell(1, {0: 0.0})
+        if by_hand:
+            study.stop("enough")
+        study.tell(2, {1: 50.0})
+        study.observe({0: 1.0})
+        advisor = advisor_of(study)
+        other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
+        assert (
+            advisor.ended is not None
+            and other.ended == advisor.ended
+            and other.late == advisor.late == 1 + by_hand
+        )
+        assert decide(other, other.ended) == study.decision
+
+
+def test_the_clocks():
+    """Replicates are values too: of K arms, t rounds bring at most t K. What is pending has been
+    played.
+    """
+    study = cg.Study(HARD, threshold="stylised")
+    todo = study.ask()
+    study.tell(todo, {a: [0.0, 1.0] * 25 for a in todo.arms})
+    level = study._setting.stopping.threshold.level
+    assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
+    study.ask(6)
+    assert advisor_of(study).ahead.seen.clock[0] == 6  # before the last of them
+
+
+def test_any_order_of_anything_agrees_with_a_naive_model():
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(max_examples=80, stateful_step_count=40, report_multiple_bugs=False),
+    )

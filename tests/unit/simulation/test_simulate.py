@@ -1,0 +1,349 @@
+"""simulate and compare: seeds, deltas, caps, frames."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.rules.presets import make_rule
+from combgame.simulation.permutation import OWN, drawn
+from combgame.simulation.run import Run
+from combgame.simulation.runner import make_bench
+from combgame.stopping.registry import make_stopping
+from combgame.theory.stopping_time import root
+from tests.said import refused
+from tests.unit.simulation import test_planning
+
+PROBLEM = cg.Problem(
+    cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.2), names=["a", "b", "c", "d", "e"]
+)
+MEANS = [0.5, 0.35, 0.3, 0.2, 0.1]
+
+
+@pytest.mark.compiled
+def test_run_i_of_a_seed_is_the_same_whatever_the_runs_the_jobs_and_the_engine():
+    many = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=4, delta=0.1, threshold="proved")
+    few = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=3, seed=4, delta=0.1, threshold="proved")
+    side_by_side = cg.simulate(
+        PROBLEM, MEANS, rule="ofw", runs=8, seed=4, jobs=2, delta=0.1, threshold="proved"
+    )
+    slow = cg.simulate(
+        PROBLEM, MEANS, rule="ofw", runs=2, seed=4, engine="python", delta=0.1, threshold="proved"
+    )
+    assert (
+        many.rounds[:3].tolist() == few.rounds.tolist()
+        and many.rounds[:2].tolist() == slow.rounds.tolist()
+    )
+    assert many.rounds.tolist() == side_by_side.rounds.tolist()
+    assert (
+        many.rounds.tolist()
+        != cg.simulate(
+            PROBLEM, MEANS, rule="ofw", runs=8, seed=5, delta=0.1, threshold="proved"
+        ).rounds.tolist()
+    )
+
+
+@pytest.mark.compiled
+def test_several_deltas_come_from_the_same_runs():
+    together = cg.simulate(
+        PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20, threshold="proved"
+    )
+    assert together.stops.shape == (20, 3)
+    with refused("several-deltas", cg.InputError, n=3) as caught:
+        together.rounds
+    assert "such as at(0.2)" in caught.value.remedy
+    with refused("unknown", kind="delta", name=0.3, known=[0.2, 0.001, 0.05]):
+        together.at(0.3)
+    for delta in [0.2, 0.001, 0.05]:
+        alone = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=delta, runs=20, threshold="proved")
+        assert together.at(delta).rounds.tolist() == alone.rounds.tolist()
+        assert (
+            together.at(delta).answers == alone.answers
+            and together.at(delta).report() == alone.report()
+        )
+        assert (
+            together.at(delta).correct.tolist() == alone.correct.tolist()
+            and together.at(delta).error_rate == alone.error_rate
+        )
+    assert np.all(together.stops[:, 0] <= together.stops[:, 2]) and np.all(
+        together.stops[:, 2] <= together.stops[:, 1]
+    )
+
+
+@pytest.mark.compiled
+def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
+    threshold, order = make_stopping("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
+    run = Run(
+        PROBLEM,
+        make_rule("uniform").setup(PROBLEM),
+        threshold,
+        np.array(MEANS)[order],
+        1,
+        0,
+        0,
+        "python",
+    )
+    for t in range(1, 10_000):
+        if run.advance(t) == 0:
+            break
+        value = cg.evidence(
+            PROBLEM, run.seen.sums / np.maximum(run.seen.counts, 1), run.seen.counts
+        ).value
+        assert value == pytest.approx(
+            float(run.view.evidence[0]), rel=1e-12
+        )  # the arms are in another order there
+        assert run.view.evidence[0] <= threshold.threshold.level(t, 0)
+    assert run.stops[0] == t - 1 or run.stops[0] == t
+    assert run.view.evidence[0] > threshold.threshold.level(int(run.stops[0]), 0)
+    assert (
+        run.stops[0]
+        == cg.simulate(
+            PROBLEM, MEANS, rule="uniform", threshold="stylised", runs=1, delta=0.1
+        ).rounds[0]
+    )
+
+
+@pytest.mark.compiled
+def test_caps_are_visible():
+    sim = cg.simulate(
+        PROBLEM, MEANS, rule="lloo", runs=5, max_rounds=12, delta=0.1, threshold="proved"
+    )
+    assert sim.capped.all() and sim.rounds.tolist() == [12] * 5 and sim.answers == [None] * 5
+    assert not sim.correct.any() and sim.error_rate == 0.0
+    assert ">= 12" in str(sim) and sim.report()[0]["capped"] == 5
+
+
+@pytest.mark.compiled
+def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
+    with refused("tie", cg.TieError, best="a", rival="b") as caught:
+        cg.simulate(
+            PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=1, rule="lloo", delta=0.1, threshold="proved"
+        )
+    assert caught.value.remedy == "change the means, or pass ties='run' to run to max_rounds"
+    sim = cg.simulate(
+        PROBLEM,
+        [0.5, 0.5, 0.1, 0.1, 0.1],
+        runs=3,
+        ties="run",
+        max_rounds=500,
+        rule="lloo",
+        delta=0.1,
+        threshold="proved",
+    )
+    assert sim.capped.all()
+
+
+@pytest.mark.compiled
+def test_frames_and_reports():
+    both = cg.compare(
+        PROBLEM, MEANS, threshold="proved", rules=["lloo", "uniform"], delta=[0.1, 0.01], runs=4
+    )
+    frame = both.to_frame()
+    assert len(frame) == 16 and set(frame.columns) == {
+        "rule",
+        "threshold",
+        "delta",
+        "run",
+        "rounds",
+        "answer",
+        "correct",
+        "capped",
+    }
+    assert set(frame["answer"]) == {"a"} and both["uniform"].rule == "uniform"
+    text = str(both)
+    assert "1/D_nu" in text and "proved: Theorem 2 (b)" in text and "mean/limit" in text
+    assert "heuristic" in str(
+        cg.simulate(PROBLEM, MEANS, threshold="stylised", runs=2, rule="lloo", delta=0.1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "threshold"),
+    [
+        ("lloo", "stylised"),
+        ("frank-wolfe", "mixture"),
+        ("uniform", "mixture"),
+        ("gcb-pe", "proved"),
+    ],
+)
+def test_runs_of_a_series_are_those_made_one_by_one(rule, threshold):
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    chosen = cg.GCBPE(0.0325) if rule == "gcb-pe" else rule
+    means = [0.9, 0.6, 0.5, 0.3, 0.1]
+    bench = make_bench(problem, means, chosen, [0.1, 0.01], threshold, 3, 200, "python")
+    for number in range(3):
+        together, mine = bench.one(number), bench.numbers(number)
+        own = np.array(means)[mine.order]
+        setup, told = bench.rule.setup(problem), bench.stopping
+        alone = Run(problem, setup, told, own, 2, 3, number, "python")
+        alone.advance(200)
+        assert together.stops.tolist() == alone.stops.tolist()
+        assert together.winners.tolist() == mine.theirs(alone.winners).tolist()
+
+
+def test_the_characteristic_time_of_known_instances():
+    two = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
+    found = cg.complexity(two, [0.5, 0.0])
+    assert found.time == pytest.approx(8 / 0.25, rel=1e-4) and found.allocation == pytest.approx(
+        [0.5, 0.5], abs=1e-2
+    )
+    k3 = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    assert cg.complexity(k3, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(400.0, rel=1e-4)
+    threshold = make_stopping("stylised", k3, [0.1])
+    assert root(lambda t: t >= 400.0 * threshold.threshold.level(int(t), 0)) == pytest.approx(
+        1776, abs=2
+    )
+    k2 = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.035))
+    assert cg.complexity(k2, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(52.87, rel=2e-4)
+
+
+def test_evidence_is_taken_at_the_counts():
+    value = cg.evidence(PROBLEM, MEANS, [10, 20, 5, 5, 5])
+    assert value.answer == (0,) and value.rival == (2,)
+    pair = 0.2**2 / (2 * 0.04 * (1 / 10 + 1 / 5))
+    assert value.value == pytest.approx(min(pair, 0.15**2 / (2 * 0.04 * (1 / 10 + 1 / 20))))
+    assert cg.evidence(PROBLEM, MEANS, np.array([10, 20, 5, 5, 5]) * 3).value == pytest.approx(
+        3 * value.value
+    )
+    assert cg.evidence(PROBLEM, MEANS, [10, 0, 5, 5, 5]).value == 0.0
+
+
+def test_bounds_on_the_means_are_used():
+    """Known to lie in [0, 1], so an estimate of 1.4 counts as 1 when the answer is recommended."""
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0), bounds=(0.0, 1.0))
+    assert cg.evidence(problem, [1.4, 1.2, 0.2], [4, 4, 4]).answer == (
+        0,
+    )  # both are projected on 1: the larger estimate first
+    usual = {"rule": "lloo", "delta": 0.1, "threshold": "proved", "engine": "python"}
+    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=4, **usual)
+    assert sim.error_rate <= 0.1 and not sim.capped.any()
+    with refused("mean-outside", cg.InputError, arm="0", mean=1.9, low=0.0, high=1.0):
+        cg.simulate(problem, [1.9, 0.4, 0.1], runs=1, **usual)
+
+
+def test_every_kind_of_answer_is_found():
+    several = {
+        cg.Arms(6): (0,),
+        cg.Subsets(6, 2): (0, 1),
+        cg.Listed([[0, 5], [1, 2], [2, 3]], 6): (1, 2),
+        None: (0, 1, 2),
+    }
+    for answers, truth in several.items():
+        problem = cg.Problem(cg.Subsets(6, 3), answers, cg.Gaussian(0.3))
+        sim = cg.simulate(
+            problem,
+            [0.9, 0.75, 0.5, 0.35, 0.2, 0.0],
+            runs=2,
+            rule="lloo",
+            delta=0.1,
+            threshold="stylised",
+            engine="python",
+        )
+        assert sim.best == truth and sim.correct.all() and not sim.capped.any(), answers
+
+
+def test_an_answer_that_is_as_good_is_no_error():
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
+    sim = cg.simulate(
+        problem,
+        [2.0, 2.0, 0.0],
+        rule="uniform",
+        delta=0.2,
+        threshold="stylised",
+        runs=30,
+        max_rounds=400,
+        ties="run",
+        engine="python",
+    )
+    assert (1,) in sim.answers and sim.error_rate == 0.0
+
+
+def test_one_action_and_one_arm_are_handled():
+    single = cg.Problem(cg.Subsets(3, 3), cg.Arms(3), cg.Gaussian(0.1))
+    for rule in ("hedge", "adahedge", "ofw", "lloo", "uniform"):
+        usual = {"runs": 3, "delta": 0.1, "threshold": "proved", "engine": "python"}
+        sim = cg.simulate(single, [0.5, 0.3, 0.1], rule=rule, **usual)
+        assert sim.correct.all(), rule
+    with refused("single-answer", cg.InputError, answers="Arms(1)"):
+        cg.Problem(cg.Arms(1), None, cg.Gaussian(0.1))
+
+
+@pytest.mark.compiled
+def test_bounds_of_the_report():
+    row = cg.simulate(PROBLEM, MEANS, runs=3, rule="lloo", delta=0.1, threshold="proved").report()[
+        0
+    ]
+    assert (
+        row["bound"] == pytest.approx(math.log(1 / 0.24) * row["time"], rel=1e-4)
+        and row["limit"] > row["bound"]
+    )
+    assert row["bound"] <= math.log(1 / 0.24) * row["time"]  # the certified end of the gap
+
+
+def command(*words):
+    from typer.testing import CliRunner
+
+    from combgame.cli.app import app
+
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+@pytest.mark.compiled
+def test_simulate_and_compare_on_the_command_line(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(test_planning.FILE + test_planning.TRUTH)
+    problem, means = test_planning.PROBLEM, test_planning.MEANS
+    one = command(
+        "simulate",
+        file,
+        "--runs",
+        4,
+        "--delta",
+        0.1,
+        "--delta",
+        0.01,
+        "--threshold",
+        "stylised",
+        "--rule",
+        "uniform",
+        "--json",
+    )
+    told = cg.simulate(
+        problem, means, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=4
+    )
+    assert one.exit_code == 0 and [row["mean"] for row in json.loads(one.output)] == [
+        row["mean"] for row in told.report()
+    ]
+    both = command(
+        "compare",
+        file,
+        "--runs",
+        3,
+        "--threshold",
+        "stylised",
+        "--rule",
+        "uniform",
+        "--rule",
+        "ofw",
+    )
+    told = cg.compare(problem, means, rules=["uniform", "ofw"], threshold="stylised", runs=3)
+    assert both.exit_code == 0 and both.output.strip() == str(told).strip()
+
+
+def test_a_file_without_means_cannot_be_simulated(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(test_planning.FILE)
+    for verb in ("simulate", "compare", "plan"):
+        with refused("truth-missing", cg.InputError, path=str(file)):
+            raise command(verb, file).exception
+
+
+def test_the_command_line_does_not_advise_what_it_lacks(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(test_planning.FILE + "[truth]\nmeans = [0.5, 0.5, 0.3, 0.1]\n")
+    for verb in ("simulate", "compare"):
+        with refused("tie", cg.TieError) as caught:
+            raise command(verb, file).exception
+        assert caught.value.remedy == "change the means"
