@@ -640,7 +640,7 @@ def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_
 def test_types_are_spelled_apart():
     from numba import typeof
 
-    from combgame.engine.numba import _cache as disk
+    from combgame.engine.numba import cache as disk
 
     class Bonus(NamedTuple):
         x: np.ndarray
@@ -672,7 +672,7 @@ def test_types_are_spelled_apart():
 
 
 def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
-    from combgame.engine.numba import _cache as disk
+    from combgame.engine.numba import cache as disk
 
     monkeypatch.setattr(disk, "KEPT_VERSIONS", 3)
     for i in range(6):

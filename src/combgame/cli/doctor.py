@@ -46,7 +46,7 @@ def _compiler(numba: str) -> str:
         return f"not to be used: {off}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is said here
-        from ..engine.numba import _cache as disk
+        from ..engine.numba import cache as disk
         from ..engine.numba import compiler
     kept = f"; what is compiled is kept in {disk.root()}"
     if compiler.ACTIVE:

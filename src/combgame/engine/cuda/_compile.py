@@ -53,7 +53,7 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
 
 def _kept(text: str, scope: dict[str, Any]) -> Any:
     """A kernel that numba-cuda finds on disk if it has been compiled before."""
-    from ..numba._cache import root
+    from ..numba.cache import root
 
     used = tuple(version(name) for name in ("numba", "numba-cuda", "numpy"))
     key = hashlib.sha256(repr((_sources(), used, REGISTERS, text)).encode()).hexdigest()[:24]

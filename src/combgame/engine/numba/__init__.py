@@ -11,7 +11,7 @@ from numba import config, njit, typeof
 from ..compile_log import telling
 from ..jit import FUNCTIONS
 from ..kernels import layout
-from . import _cache as disk
+from . import cache as disk
 from . import compiler
 from ._errors import in_a_sentence
 from ._methods import callable_inside, options

@@ -14,7 +14,7 @@ from numba.core.compiler import Compiler as NumbaCompiler
 from ...errors import unknown
 from ..compile_log import COUNT
 from ..numba_versions import switched_off, tried, unaccelerated
-from . import _cache as disk
+from . import cache as disk
 from ._errors import noted
 from ._identity import home
 
