@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._display import plotting as rounds
+from .._display import plotting
 from .._display.plotting import figure, save, shown
 from ..lab.report import figures as experiment
 from ..lab.report.content import drawn
@@ -84,7 +84,7 @@ def picture(study: Study) -> Any:
     left.set_title(f"One such study, after {study.status.rounds:,} plates", fontsize=11)
     rows = [{"label": "combgame", "mean": needed("frank-wolfe"), "ours": True}]
     rows += [{"label": label, "mean": needed(*how)} for label, how in OTHERS.items()]
-    rounds.bars(right, rows, "plates")
+    plotting.bars(right, rows, "plates")
     right.set_xlabel(f"plates (mean of {RUNS} simulated studies)")
     right.set_title("Plates of three until the best is certain to 95%", fontsize=11)
     left.legend(fontsize=8, frameon=False, loc="lower right")

@@ -46,9 +46,8 @@ def _compiler(numba: str) -> str:
         return f"not to be used: {off}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is said here
-        from ..engine.numba import cache as disk
-        from ..engine.numba import compiler
-    kept = f"; what is compiled is kept in {disk.root()}"
+        from ..engine.numba import cache, compiler
+    kept = f"; what is compiled is kept in {cache.root()}"
     if compiler.ACTIVE:
         return f"ready, with the accelerator of compiling{kept}"
     if compiler.PLAIN:

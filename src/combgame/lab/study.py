@@ -17,7 +17,7 @@ from ..stopping.base import StoppingBase
 from ..storage import clock
 from ..storage.events import Event, Sealed, seal
 from ..storage.open import open_storage
-from . import corrections as carrying
+from . import corrections
 from .block_effects import replicates_of
 from .decision import Decision, decide
 from .history import Ledger, check_replicates, values_of
@@ -562,9 +562,9 @@ class Study(Queries):
         """
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.moment(history=True) as then:
-            carrying.check_fits(old.problem, self.problem, [one.id for one in then.pending])
+            corrections.check_fits(old.problem, self.problem, [one.id for one in then.pending])
             ledger = Ledger.of(old.problem.d, then.events, old._setting.first())
-            observed = carrying.observations(ledger, old.problem, self.problem)
+            observed = corrections.observations(ledger, old.problem, self.problem)
             left = then.status.delta / old._setting.delta
         given = sum(values_of(entry) for one in observed for entry in one["values"].values())
         if not observed:
@@ -572,11 +572,11 @@ class Study(Queries):
             raise StudyError("nothing-to-carry", text, name=old.name)
         carried = {
             "study": old.name,
-            "share": left * carrying.share(old.problem, self.problem),
+            "share": left * corrections.share(old.problem, self.problem),
             "values": given,
             "m": self.problem.d - old.problem.d,
-            "covered": carrying.covered(old.problem, self.problem),
-            "happened": carrying.happened(ledger),
+            "covered": corrections.covered(old.problem, self.problem),
+            "happened": corrections.happened(ledger),
         }
         with self._session.writing(client_of(client) or self.client) as batch:
             if batch.advisor.ledger.last:

@@ -299,13 +299,11 @@ def table(simulations: Sequence[Simulation]) -> str:
 
 def as_html(simulations: Sequence[Simulation]) -> str:
     """The same for a notebook, with a picture."""
-    from .._display import html
-    from .._display import html as svg
-    from .._display import plotting as rounds
+    from .._display import html, plotting
 
     head, body, (_, *notes) = tabled(simulations)
     rows = [row for simulation in simulations for row in simulation.report()]
-    drawn = svg.inline(rounds.picture(rows), "Rounds needed")
+    drawn = html.inline(plotting.picture(rows), "Rounds needed")
     said = [html.element("p", note, "small") for note in notes]
     return html.fragment([html.table(head, body, left=2), drawn, *said])
 

@@ -11,8 +11,7 @@ from numba import config, njit, typeof
 from ..compile_log import telling
 from ..jit import FUNCTIONS
 from ..kernels import layout
-from . import cache as disk
-from . import compiler
+from . import cache, compiler
 from ._errors import in_a_sentence
 from ._methods import callable_inside, options
 
@@ -67,7 +66,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     def ready(args: tuple[Any, ...]) -> bool:
         """Whether it need not be compiled for these arguments."""
         key = layout(args)
-        return (key is not None and key in known) or disk.is_kept(
+        return (key is not None and key in known) or cache.is_kept(
             function, typeof(args), compiler.ACTIVE, _checks(ours)
         )
 

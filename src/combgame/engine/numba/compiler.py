@@ -14,7 +14,7 @@ from numba.core.compiler import Compiler as NumbaCompiler
 from ...errors import unknown
 from ..compile_log import COUNT
 from ..numba_versions import switched_off, tried, unaccelerated
-from . import cache as disk
+from . import cache
 from ._errors import noted
 from ._identity import home
 
@@ -39,7 +39,7 @@ def _missing() -> str:
         return "COMBGAME_COMPILER=plain leaves it out"
     if not tried(numba.__version__):
         return "it was not tried with this version"
-    mark = disk.folder(disk.root(), True) / "probed"
+    mark = cache.folder(cache.root(), True) / "probed"
     if accelerator is None or mark.exists():
         return MOVED
     why = str(accelerator.failure())
@@ -60,8 +60,8 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
 
     def compile_extra(self, func: Any) -> Any:
         state, context = self.state, self.state.targetctx
-        file = disk.file_of(func, state, ACTIVE)
-        found = None if file is None else disk.load(file, context)
+        file = cache.file_of(func, state, ACTIVE)
+        found = None if file is None else cache.load(file, context)
         if found is not None:
             context.insert_user_function(found.entry_point, found.fndesc, [found.library])
             return found
@@ -70,7 +70,7 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
                 self._compile(func) if home(func) == "combgame" else self._compile_foreign(func)
             )
         if file is not None:
-            disk.save(file, result)
+            cache.save(file, result)
         return result
 
     def _compile(self, func: Any) -> Any:
