@@ -640,7 +640,7 @@ def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_
 def test_types_are_spelled_apart():
     from numba import typeof
 
-    from combgame.engine.numba import cache as disk
+    from combgame.engine.numba import cache
 
     class Bonus(NamedTuple):
         x: np.ndarray
@@ -664,27 +664,27 @@ def test_types_are_spelled_apart():
         like("__main__"),
         (1, like("__main__")),
     ]
-    assert len({disk.spelled(typeof(one), {}) for one in given}) == len(given)
-    assert disk.spelled(typeof("text"), {}) is None
+    assert len({cache.spelled(typeof(one), {}) for one in given}) == len(given)
+    assert cache.spelled(typeof("text"), {}) is None
     classes = {}
-    disk.spelled(typeof(given[-1]), classes)
+    cache.spelled(typeof(given[-1]), classes)
     assert list(classes) == [type(given[-1][1])]
 
 
 def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
-    from combgame.engine.numba import cache as disk
+    from combgame.engine.numba import cache
 
-    monkeypatch.setattr(disk, "KEPT_VERSIONS", 3)
+    monkeypatch.setattr(cache, "KEPT_VERSIONS", 3)
     for i in range(6):
         (tmp_path / f"old{i}").mkdir()
         os.utime(tmp_path / f"old{i}", (i, i))
-    mine = disk.folder.__wrapped__(tmp_path, False)
+    mine = cache.folder.__wrapped__(tmp_path, False)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([mine.name, "old5", "old4"])
-    assert disk.folder.__wrapped__(tmp_path, True) != mine
+    assert cache.folder.__wrapped__(tmp_path, True) != mine
     for i in range(6):
         (mine / f"f{i}").write_bytes(b"1234")
         os.utime(mine / f"f{i}", (i, i))
-    disk._bound(mine, 12)
+    cache._bound(mine, 12)
     assert sorted(path.name for path in mine.iterdir()) == ["f3", "f4", "f5"]
 
 

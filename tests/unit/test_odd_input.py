@@ -286,17 +286,17 @@ def test_without_a_home_what_is_compiled_goes_to_a_private_folder_which_is_said_
     code = (
         "import os, stat, warnings\n"
         "from pathlib import Path\n"
-        "from combgame.engine.numba import disk\n"
-        "disk._usual = lambda: [Path('/dev/null/cache')]\n"
+        "from combgame.engine.numba import cache\n"
+        "cache._usual = lambda: [Path('/dev/null/cache')]\n"
         "with warnings.catch_warnings(record=True) as said:\n"
         "    warnings.simplefilter('always')\n"
-        "    folder = disk.root(), disk.root()\n"
+        "    folder = cache.root(), cache.root()\n"
         "assert folder[0] == folder[1]\n"
         "print(folder[0], oct(stat.S_IMODE(folder[0].stat().st_mode)), len(said))\n"
         "os.chmod(folder[0], 0o777)\n"  # somebody else's, perhaps: another one is made
-        "disk._temporary.cache_clear()\n"
+        "cache._temporary.cache_clear()\n"
         "warnings.simplefilter('ignore')\n"
-        "print(disk.root() != folder[0])\n"
+        "print(cache.root() != folder[0])\n"
     )
     done = run_python(code, TMPDIR=str(tmp_path), NUMBA_CACHE_DIR="")
     assert done.returncode == 0, done.stderr
