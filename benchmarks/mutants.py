@@ -171,10 +171,7 @@ def main() -> None:
     ]
     if options.against:
         still = passed(options.against.resolve(), kept)
-        text[0] += (
-            f" The tests of before notice {len(kept) - len(still)} of the other {len(kept)}, "
-            "marked `before`."
-        )
+        text[0] += f" The tests of before notice {len(kept) - len(still)} of the other {len(kept)}."
     text.append("")
     text += [
         f"- {slip}{'' if options.against is None or slip in still else ' `before`'}"

@@ -62,6 +62,10 @@ def reached(checkout: Path, lane: str, folder: Path) -> tuple[float, dict[str, A
     return spent() - began, json.loads(out.read_text())
 
 
+def share(some: int, every: int) -> str:
+    return f"{some:,} of {every:,} ({100.0 * some / every:.1f} %)"
+
+
 def parts(found: dict[str, Any]) -> Reached:
     """The lines and the branches of each file: (line,) and (from, to)."""
     return {
@@ -107,11 +111,11 @@ def main() -> None:
                 covered.append(parts(found))
                 totals = found["totals"]
                 row[f"{lane}, CPU s under coverage.py"] = f"{seconds:.0f}"
-                row[f"{lane}, lines reached"] = (
-                    f"{totals['covered_lines']:,} of {totals['num_statements']:,}"
+                row[f"{lane}, lines reached"] = share(
+                    totals["covered_lines"], totals["num_statements"]
                 )
-                row[f"{lane}, branches reached"] = (
-                    f"{totals['covered_branches']:,} of {totals['num_branches']:,}"
+                row[f"{lane}, branches reached"] = share(
+                    totals["covered_branches"], totals["num_branches"]
                 )
             rows[name], seen[name] = row, union(covered)
     text = [f"| | {' | '.join(rows)} |", "| --- |" + " ---: |" * len(rows)]

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ..engine.numba_versions import switched_off, unaccelerated
+from ..engine.numba_versions import idle, unaccelerated
 from ._common import AsJson, put
 
 EXTRAS = {
@@ -40,10 +40,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def _compiler(numba: str) -> str:
-    if importlib.util.find_spec("numba") is None:
-        return "not to be used: numba is missing"
-    if off := switched_off():
-        return f"not to be used: {off}"
+    if why := idle():
+        return f"not to be used: {why}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is said here
         from ..engine.numba import cache, compiler

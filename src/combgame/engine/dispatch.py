@@ -1,7 +1,6 @@
 """One source, two engines: the round interpreted, or compiled by numba."""
 
 import functools
-import importlib.util
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,7 @@ from .._messages import Option, Sentence
 from ..errors import EngineError, said_by, unknown
 from .jit import FUNCTIONS, PARTS
 from .kernels import leaves_of
-from .numba_versions import switched_off
+from .numba_versions import idle
 from .round import play
 from .user_code import SIGNATURE
 
@@ -54,8 +53,8 @@ def _choose(
         None,
     )
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
-    idle = _idle()
-    if foreign is None and not idle and (engine == "compiled" or not callback):
+    why = idle()
+    if foreign is None and not why and (engine == "compiled" or not callback):
         kept = compiled_entry(function, not callback and all(ours(part) for part in parts))
         from .numba import teach
 
@@ -66,17 +65,10 @@ def _choose(
         remedy = "use {auto} or {python}"
         if foreign is None:
             text = "engine = 'compiled' cannot be used: {why}"
-            raise EngineError("no-numba", text, remedy=remedy, why=idle, **ways)
+            raise EngineError("no-numba", text, remedy=remedy, why=why, **ways)
         text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
         raise EngineError("foreign-part", text, remedy=remedy, part=type(kind).__name__, **ways)
     return function
-
-
-def _idle() -> str:
-    """Why numba compiles nothing here; "" if it does."""
-    if importlib.util.find_spec("numba") is None:
-        return "numba is not installed"
-    return switched_off()
 
 
 @functools.cache

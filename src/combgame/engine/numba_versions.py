@@ -1,5 +1,6 @@
 """The versions of numba with which the accelerator is used (`numba/accelerator.py`)."""
 
+import importlib.util
 import os
 
 from .._messages import Sentence
@@ -16,8 +17,10 @@ def tried(version: str) -> bool:
     return ".".join(version.split(".")[:2]) in TRIED
 
 
-def switched_off() -> str:
-    """Whether numba is told to compile nothing, in words; "" if it is not."""
+def idle() -> str:
+    """Why numba compiles nothing here; "" if it does."""
+    if importlib.util.find_spec("numba") is None:
+        return "numba is not installed"
     off = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
     return "NUMBA_DISABLE_JIT is set" if off else ""
 

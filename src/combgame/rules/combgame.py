@@ -45,7 +45,6 @@ class NoLedger(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    kept: bool
     total: (
         Floats  # sum_s r_s: max_A <1_A, total> is what the best action in hindsight would have got
     )
@@ -84,7 +83,7 @@ class Ledger(NamedTuple):
 def make_ledger(d: int, kept: bool) -> Ledger | NoLedger:
     if not kept:
         return NoLedger(False)
-    return Ledger(True, np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
+    return Ledger(np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
 
 
 ORDERS = ("learner", "nobody", "nature")

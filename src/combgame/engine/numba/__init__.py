@@ -15,8 +15,8 @@ from . import cache, compiler
 from ._errors import in_a_sentence
 from ._methods import callable_inside, options
 
-# how often Python looks for circles of objects while numba makes millions of them: as it does by
-# default, that is a fifth of the time
+# thresholds of Python's garbage collector while numba makes millions of objects: with the default
+# ones, collecting them takes a fifth of the time
 SELDOM = (100_000, 20, 50)
 
 _SETTINGS = threading.RLock()

@@ -13,7 +13,7 @@ from numba.core.compiler import Compiler as NumbaCompiler
 
 from ...errors import unknown
 from ..compile_log import COUNT
-from ..numba_versions import switched_off, tried, unaccelerated
+from ..numba_versions import idle, tried, unaccelerated
 from . import cache
 from ._errors import noted
 from ._identity import home
@@ -51,7 +51,7 @@ def _missing() -> str:
 
 MISSING = _missing()
 ACTIVE = not MISSING
-if MISSING and not PLAIN and not switched_off():
+if MISSING and not PLAIN and not idle():
     warnings.warn(str(unaccelerated(numba.__version__, MISSING)), stacklevel=2)
 
 
