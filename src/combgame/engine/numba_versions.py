@@ -1,4 +1,6 @@
-"""The versions of numba with which the accelerator is used (`numba/accelerator.py`)."""
+"""Whether numba compiles here, and the versions with which its accelerator is used
+(`numba/_private.py`); asked without importing numba.
+"""
 
 import importlib.util
 import os
