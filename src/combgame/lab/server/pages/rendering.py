@@ -1,4 +1,5 @@
-"""Templates filled in: every text is escaped, and the pictures of `lab/report/` are all that is not.
+"""Templates filled in: every text is escaped, and the pictures of `lab/report/` are all that is
+not.
 
 What the addresses of the page share: who asks, the desk, and the way back.
 """
