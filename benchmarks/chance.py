@@ -79,9 +79,9 @@ def several():
 def said(study):
     """The chance that a study states now, and its answer."""
     with study.moment() as now:
-        own = now._advisor
-        best = own.told.view.best
-        return chance(own.problem, own.told.game, own.ledger.seen, best), best.copy()
+        own = now._state
+        best = own.monitor.told.view.best
+        return chance(own.problem, own.monitor.told.game, own.history.seen, best), best.copy()
 
 
 def one(problem, looks, spreads, seed):

@@ -59,16 +59,16 @@ class Typical(RuleBase):
         return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
 
 
-def ledger_of(study):
-    with study._session.reading() as (advisor, _):
-        return advisor.ledger
+def history_of(study):
+    with study._session.reading() as (state, _):
+        return state.history
 
 
 def excluded(study) -> float:
     """ln of the e-process against larger sigmas than the true one, which is 1; 0 before the start
     is over, when nothing is said of sigma.
     """
-    seen = ledger_of(study).seen
+    seen = history_of(study).seen
     noise = seen.noise * (1 - seen.start[0])
     n, squares = float(noise[0, 0]), float(noise[1, 0])
     return 0.0 if n == 0.0 else float(spreading(ratios(), n, squares / n)[0])

@@ -380,7 +380,7 @@ def growth(folder: Path, rounds: Sequence[int], arms: Sequence[int]) -> str:
             one = study.step(one, told)
             steps.append(1e3 * (time.perf_counter() - began))
         began = time.perf_counter()
-        size = len(dump(study._session._advisor) or b"")
+        size = len(dump(study._session._state) or b"")
         spent = 1e3 * (time.perf_counter() - began)
         study.close()
         figures = f"{statistics.median(steps):.1f}", f"{max(steps):.1f}", f"{spent:.0f}"

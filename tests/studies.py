@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import combgame as cg
 from combgame.cli.app import app
-from combgame.lab.history import Ledger
+from combgame.lab.history import History
 from combgame.rules.presets import PRESETS
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
@@ -32,19 +32,19 @@ def measure(round, rng, means=MEANS, sigma=0.1):
     return {a: means[a] + sigma * rng.standard_normal() for a in round.left}
 
 
-def advisor_of(study):
-    with study._session.reading() as (advisor, _):
-        return advisor
+def state_of(study):
+    with study._session.reading() as (state, _):
+        return state
 
 
 class Past:
-    """What was before an event, for an advisor that looks back."""
+    """What was before an event, for a state that looks back."""
 
-    def __init__(self, advisor, events):
-        self.advisor, self.events = advisor, events
+    def __init__(self, state, events):
+        self.state, self.events = state, events
 
     def whole(self, event):
-        return Ledger.of(self.advisor.problem.d, self.events, self.advisor.ledger.first)
+        return History.of(self.state.problem.d, self.events, self.state.history.required)
 
 
 def command(*words):

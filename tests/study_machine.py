@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import combgame as cg
 from tests import naive
 from tests.said import refused
-from tests.studies import HARD, advisor_of
+from tests.studies import HARD, state_of
 
 
 class NaiveRound:
@@ -204,20 +204,20 @@ class Machine(RuleBasedStateMachine):
     def everything_told_is_there(self):
         if not hasattr(self, "study"):
             return
-        ledger = advisor_of(self.study).ledger
+        history = state_of(self.study).history
         for arm in range(6):
             xs = self.naive.mean(arm)
-            assert ledger.seen.counts[arm] == len(xs) and ledger.seen.sums[arm] == pytest.approx(
+            assert history.seen.counts[arm] == len(xs) and history.seen.sums[arm] == pytest.approx(
                 sum(xs), abs=1e-9
             )
             for k, end in enumerate((min(xs, default=math.inf), max(xs, default=-math.inf))):
-                assert ledger.far[k, 0, arm] == end
-                assert not xs or (int(ledger.far[k, 2, arm]), arm) in {
+                assert history.extremes[k, 0, arm] == end
+                assert not xs or (int(history.extremes[k, 2, arm]), arm) in {
                     (n, a) for n, a, told in self.naive.told if end in told
                 }
-        assert list(ledger.open) == sorted(self.those("open", "waiting"))
-        assert ledger.waiting == len(self.those("waiting"))
-        assert sorted(n for n, one in ledger.open.items() if one.waiting) == sorted(
+        assert list(history.open) == sorted(self.those("open", "waiting"))
+        assert history.waiting == len(self.those("waiting"))
+        assert sorted(n for n, one in history.open.items() if one.waiting) == sorted(
             self.those("waiting")
         )
         open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
@@ -225,13 +225,13 @@ class Machine(RuleBasedStateMachine):
             sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items())
             for a in range(6)
         ]
-        assert ledger.pending.tolist() == pending
+        assert history.pending.tolist() == pending
 
     @precondition(lambda self: hasattr(self, "study"))
     @rule()
     def replaying_changes_nothing(self):
         assert self.study.replay().same
-        assert advisor_of(self.study).changes == naive.changes(self.study.events())
+        assert state_of(self.study).history.n_changes == naive.changes(self.study.events())
 
     def teardown(self):
         if hasattr(self, "study"):

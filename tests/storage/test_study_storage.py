@@ -22,7 +22,7 @@ from combgame.storage import database as connections
 from combgame.storage import schema as tables
 from combgame.storage.events import Event, compact, seal
 from tests.said import refused
-from tests.studies import HARD, PROBLEM, advisor_of, measure
+from tests.studies import HARD, PROBLEM, measure, state_of
 from tests.study_machine import BUDGET, Machine
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
@@ -180,7 +180,7 @@ def test_a_snapshot_that_does_not_fit_is_not_used(storage, often, monkeypatch):
     with cg.Study(HARD, storage=storage) as study:
         for one in study.ask(8):
             study.tell(one, dict.fromkeys(one.arms, 0.5))
-        expected, loaded = advisor_of(study).choose(), []
+        expected, loaded = state_of(study).policy.choose(), []
     usual = session.load
     monkeypatch.setattr(
         session,
@@ -324,7 +324,7 @@ def check(study, heard):
     for one in told.values():
         for arm in one.data["values"]:
             counts[int(arm)] += 1
-    assert advisor_of(study).ledger.seen.counts.tolist() == counts.tolist()
+    assert state_of(study).history.seen.counts.tolist() == counts.tolist()
     assert sorted(one.id for one in study.pending) == sorted(set(asked) - set(told))
     return asked, told
 
@@ -431,7 +431,7 @@ def test_a_snapshot_that_is_damaged_or_of_other_events_is_not_used(storage, ofte
         assert connection.execute(wrong).rowcount == 1
     with cg.Study.open(storage) as study:
         assert study.status.rounds == 8 and study.ask().id == 9
-        assert advisor_of(study).ledger.seq == 18
+        assert state_of(study).history.seq == 18
         study.tell(9, {})
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
     with cg.Study.open(storage) as study:

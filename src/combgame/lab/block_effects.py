@@ -22,8 +22,6 @@ from .values import split
 
 def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
     """A round of a block was asked, with so many replicates: all of its rounds have as many."""
-    if not block:
-        return
     number, size = block
     known = next((one for one in waiting if one[0] == number), None)
     if known is None:
@@ -87,7 +85,7 @@ def count_blocks(
 
 def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
     """One play, with as many values of an arm as were asked for: how often a reading is repeated
-    may depend on what it was. pivot: `Ledger.pivot`.
+    may depend on what it was. pivot: `History.pivot`.
     """
     for arm, told in sorted(record.told.items()):
         if arm not in record.again:

@@ -25,7 +25,7 @@ from ..errors import StudyError
 from ..problem import Problem
 from ..rewards.base import spread_of
 from ..structures import Arms, Subsets
-from .history import Ledger
+from .history import History
 from .round import Told
 from .values import entry_of, gaps, split
 
@@ -69,21 +69,21 @@ def _refused(why: str) -> StudyError:
     )
 
 
-def observations(ledger: Ledger, old: Problem, new: Problem) -> list[dict[str, Any]]:
+def observations(history: History, old: Problem, new: Problem) -> list[dict[str, Any]]:
     """The values that count in the old study, by the arms of the new problem, each as the data of
     an event `observed`: those of its start, and then the later ones in the order in which they were
-    told, with the weights that they had. ledger: a whole one.
+    told, with the weights that they had. history: a whole one.
     """
     arm = [new.arm(name) for name in old.names or range(old.d)]
     made: dict[Any, dict[str, Any]] = {}
     # of a part of the start, which it is may have been decided by looking
-    complete = not ledger.starting and all(
+    complete = not history.starting and all(
         told.entry is not None and not gaps(told.entry, one.replicates)
-        for one in ledger.records.values()
+        for one in history.records.values()
         if one.steady and not one.outside
         for told in (one.told.get(arm, Told(None, 0, None)) for arm in one.arms)
     )
-    for seq, a, told, record in ledger.standing():
+    for seq, a, told, record in history.standing():
         for beyond, part in enumerate(split(told.entry, record.replicates)):
             if part:
                 starts = record.steady and complete and not (beyond or told.anew)
@@ -108,14 +108,14 @@ LASTING = (
 )
 
 
-def happened(ledger: Ledger) -> dict[str, int]:
+def happened(history: History) -> dict[str, int]:
     """What touches the guarantee in the old study, counted, and in those whose data it carried: the
     new one's guarantee rests on it, too.
     """
-    own = {what: ledger.happened.get(what, 0) for what in LASTING}
+    own = {what: history.happened.get(what, 0) for what in LASTING}
     for kind, what in enumerate(("unplanned", "planned")):
-        own[what] = sum(n for _, _, n, which in ledger.outside if which == kind)
-    before = ledger.carried.get("happened", {})
+        own[what] = sum(n for _, _, n, which in history.outside if which == kind)
+    before = history.carried.get("happened", {})
     return {what: n for what in LASTING if (n := own[what] + before.get(what, 0))}
 
 

@@ -8,11 +8,12 @@ from .._messages import PYTHON, Call, Option, Sentence, Surface
 from ..problem import Problem
 from ..stopping.base import Validity
 from . import corrections as carrying
+from .analysis import batch_warning, doubts, noise
 from .corrections import conditions, level
 from .diagnostics import Noise
 from .estimates import Estimate, Margin
 from .outliers import Doubt
-from .policy import Advisor
+from .state import StudyState
 from .versions import by_another, named, not_vouched
 
 
@@ -88,14 +89,14 @@ class Decision:
         return self.said()
 
 
-def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
+def decide(state: StudyState, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
-    setting, answer = advisor.setting, facts["answer"]
+    setting, answer = state.setting, facts["answer"]
     return Decision(
         tuple(answer),
         tuple(setting.problem.label([a]) for a in answer),
         facts["why"],
-        closing(advisor, facts),
+        closing(state, facts),
         1.0 - setting.delta if facts["why"] == "certified" else None,
         facts["p_value"],
         facts["evidence"],
@@ -103,16 +104,16 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         tuple(facts["rival"]),
         facts["rounds"],
         facts["values"],
-        tuple(assumptions(advisor, facts)),
+        tuple(assumptions(state, facts)),
         setting.stopping.validity.proved and not_vouched(facts) is None,
-        doubts_then(advisor, facts),
+        doubts_then(state, facts),
         facts["retractions"],
         facts["corrections"],
         facts["delta"],
         head,
         Margin.of(facts["margin"]),
         tuple(Estimate(*one) for one in facts["estimates"]),
-        sigma_then(advisor, facts),
+        sigma_then(state, facts),
     )
 
 
@@ -131,9 +132,9 @@ SPENT = "after {rounds:count round} and {values:count value}"
 NUMBERS = "evidence against {rival}: {weighed}"
 
 
-def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
     """Why it ended, in one sentence."""
-    setting, why = advisor.setting, facts["why"]
+    setting, why = state.setting, facts["why"]
     problem, validity = setting.problem, setting.stopping.validity
     proved = validity.proved
     known: dict[str, Any] = {
@@ -149,7 +150,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "epsilon": setting.epsilon,
     }
     lead = Margin.of(facts["margin"])
-    misfit, numbers = sigma_then(advisor, facts), " (" + NUMBERS
+    misfit, numbers = sigma_then(state, facts), " (" + NUMBERS
     wrong = misfit is not None and misfit.contradicted
     if misfit is not None and wrong:
         known["misfit"] = misfit.clause
@@ -157,7 +158,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         numbers += "; {level}"
         known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
     numbers += ")"
-    if (levels := advisor.unstated()) is not None:
+    if (levels := batch_warning(state.monitor, state.policy)) is not None:
         numbers += ", but {levels}"
         known["levels"] = levels
     if why == "certified":
@@ -209,31 +210,31 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "not-certified",
         text,
         remedy=remedy,
-        proof=so_far(advisor, facts),
+        proof=so_far(state, facts),
         size=max(len(facts["answer"]), 1),
         max_rounds=Option("max_rounds"),
-        reason=advisor.ledger.stopped,
+        reason=state.history.stopped,
         **known,
     )
 
 
-def sigma_then(advisor: Advisor, facts: dict[str, Any]) -> Noise | None:
+def sigma_then(state: StudyState, facts: dict[str, Any]) -> Noise | None:
     """What the values said of sigma when the study stopped."""
     if "noise" not in facts:
-        return advisor.noise()
+        return noise(state.monitor)
     return None if facts["noise"] is None else Noise(**facts["noise"])
 
 
-def doubts_then(advisor: Advisor, facts: dict[str, Any]) -> tuple[Doubt, ...]:
+def doubts_then(state: StudyState, facts: dict[str, Any]) -> tuple[Doubt, ...]:
     """The values that were hard to believe when the study stopped."""
     if "doubts" not in facts:
-        return advisor.doubts()
+        return doubts(state.monitor)
     return tuple(Doubt(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
 
 
-def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+def so_far(state: StudyState, facts: dict[str, Any]) -> Sentence:
     """The p-value where a study ended without a certificate."""
-    setting, p_value, misfit = advisor.setting, facts["p_value"], sigma_then(advisor, facts)
+    setting, p_value, misfit = state.setting, facts["p_value"], sigma_then(state, facts)
     validity = setting.stopping.validity
     known: dict[str, Any] = {
         "p_value": p_value,
@@ -288,30 +289,30 @@ def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:
 LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is"
 
 
-def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
+def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Sentence]:
     """What the answer rests on, in plain sentences: first the threshold's own, then what happened
     in this study.
     """
-    setting, before = advisor.setting, advisor.ledger.carried.get("happened", {})
-    happened = dict(advisor.ledger.happened)
+    setting, before = state.setting, state.history.carried.get("happened", {})
+    happened = dict(state.history.happened)
     for what, n in before.items():
         happened[what] = happened.get(what, 0) + n
     single = {arm for arm, _, _, _ in facts["single"]}
     lone = [
         a
-        for a in (advisor.needed & (advisor.ledger.seen.counts == 1.0)).nonzero()[0]
+        for a in (state.monitor.needed & (state.history.seen.counts == 1.0)).nonzero()[0]
         if a not in single
     ]
     validity = setting.stopping.validity
     made = [not_vouched(facts) or licence(validity), *by_another(facts)]
-    misfit = sigma_then(advisor, facts)
+    misfit = sigma_then(state, facts)
     told = {"too small", "too large"}
     if facts["why"] == "certified":
         told.add("not enough data")
     if misfit is not None and misfit.verdict in told:
         made.append(misfit.sentence)
     if setting.problem.rewards.levels():
-        made.append(compared(advisor))
+        made.append(compared(state))
     if n := facts["pending"]:
         text = "{n:count value} {n:was|were} still out when it stopped: "
         made.append(Sentence("values-out", text + LATENESS, n=n))
@@ -343,7 +344,7 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     if retracted:
         anew = facts["corrections"] + before.get("anew", 0)
         made.append(conditions(retracted, anew, facts["delta"], validity.proved))
-    if carried := advisor.ledger.carried:
+    if carried := state.history.carried:
         made.append(carrying.assumption(carried, facts["delta"]))
     if n := facts["unplanned"] + before.get("unplanned", 0):
         text = (
@@ -382,33 +383,33 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
             made.append(rests_on(setting.problem, facts["single"]))
         if lone:
             made.append(lonely([setting.problem.label([a]) for a in lone], bool(single)))
-    if advisor.late:
-        made.append(came_later(advisor, facts))
+    if state.monitor.n_late:
+        made.append(came_later(state, facts))
     return made
 
 
-def came_later(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+def came_later(state: StudyState, facts: dict[str, Any]) -> Sentence:
     """What came after the decision, and what the evidence would be with it."""
     text = "{n:count result} came after the decision: stored, but not part of it. With {n:it|them} "
-    now, known = advisor.facts("running"), dict[str, Any](n=advisor.late)
+    now, known = state.monitor.facts("running"), dict[str, Any](n=state.monitor.n_late)
     if now["answer"] == facts["answer"]:
         text += "the evidence is {weighed}"
         known["weighed"] = weighed(now["evidence"], now["threshold"])
     else:
         text += "{answer} would lead"
-        known["answer"] = advisor.setting.problem.label(now["answer"]) or "nobody"
+        known["answer"] = state.setting.problem.label(now["answer"]) or "nobody"
     if facts["why"] == "certified":
         text += "; the certificate stays as it was given"
     return Sentence("results-late", text, **known)
 
 
-def compared(advisor: Advisor) -> Sentence:
+def compared(state: StudyState) -> Sentence:
     """Where plays have levels: what counts."""
     text = (
         "Arms were compared within rounds only, so it does not matter how high or low the values "
         "of a round are as a whole, provided that they are of one play"
     )
-    if waiting := len(advisor.ledger.held):
+    if waiting := len(state.history.held_back):
         text += (
             "; {n:count round} {n:was|were} told but {n:does|do} not count, because others of "
             "{n:its|their} block are missing"

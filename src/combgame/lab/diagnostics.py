@@ -21,7 +21,6 @@ once, when the start has been told.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,54 +36,9 @@ from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
 from ..rewards.gaussian import Gaussian
-from .round import Record, values_in
 
 LEVEL = 1e-4
 INFLATED = 2.0 ** np.arange(1, 15)
-
-
-@dataclass
-class Opening:
-    """The rounds of a start: those that no value has had a part in choosing."""
-
-    rounds: set[int] = field(default_factory=set)
-    lasts: bool = True  # more of them may come
-    # the values of those that have ended: rows of arms, means, and of how many values
-    kept: dict[int, Floats] = field(default_factory=dict)
-    found: "Squares | None" = None  # of them, when it was over
-
-    def keep(self, record: Record) -> None:
-        """One round has ended."""
-        if record.number in self.rounds:
-            self.kept[record.number] = values_in(record)
-
-    def settle(self, problem: Problem) -> "Squares | None":
-        """The squares of its rounds, once it is over, after which its rounds are forgotten."""
-        if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
-            self.found = Squares(0.0, 0, 0.0, 0)
-            if may_lack_levels(problem):
-                rounds = [self.kept[number] for number in sorted(self.rounds)]
-                sigma = problem.noise() if problem.rewards.known else np.ones(problem.d)
-                self.found = squares_of(rounds, sigma**-2.0)
-            self.rounds, self.kept = set(), {}
-        return self.found
-
-    def plain(self) -> list[Any]:
-        """All but its values, as JSON can carry it."""
-        sizes = [(number, one.shape[1]) for number, one in self.kept.items()]
-        return [sorted(self.rounds), self.lasts, sizes, self.found]
-
-    def values(self) -> Floats:
-        """Those of all its rounds, one after the other."""
-        return np.concatenate([np.zeros((3, 0)), *self.kept.values()], axis=1)
-
-    @classmethod
-    def of(cls, plain: list[Any], values: Floats) -> "Opening":
-        """What `plain` and `values` said."""
-        rounds, lasts, sizes, found = plain
-        parts = np.split(values, np.cumsum([n for _, n in sizes])[:-1], axis=1)
-        kept = {number: part for (number, _), part in zip(sizes, parts, strict=False)}
-        return cls(set(rounds), lasts, kept, found and Squares(*found))
 
 
 def may_lack_levels(problem: Problem) -> bool:
@@ -201,22 +155,6 @@ FEW = 8  # degrees of freedom, below which nothing is said
 # sigma^2 as a multiple of the stated one, and the stated one as a multiple of sigma^2, less 1
 MORE = np.concatenate((1.25 ** np.arange(1.0, 16.0), 10.0 ** np.arange(2.0, 7.0)))
 LESS = np.concatenate(([0.1, 0.25, 0.5, 1.0, 2.0, 4.0], 10.0 ** np.arange(1.0, 7.0)))
-
-
-def nothing_late(d: int) -> Floats:
-    """float64[4, d]: of the values after the start, per arm, how many there are, their mean, the
-    squares of their deviations from it, and in how many entries they came.
-    """
-    return np.zeros((4, d))
-
-
-def follow(late: Floats, arm: int, mean: float, n: int) -> None:
-    """The mean of n more values of an arm."""
-    before, off = late[0, arm], mean - late[1, arm]
-    late[0, arm] += n
-    late[1, arm] += off * n / (before + n)
-    late[2, arm] += off * off * n * (before / (before + n))
-    late[3, arm] += 1.0
 
 
 def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
@@ -351,8 +289,8 @@ def log_misfit(low: tuple[float, float], high: tuple[float, float]) -> tuple[flo
 
 
 def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | None:
-    """What the values of a study say of its sigma; None where there is none. late: see `follow`;
-    early: `Seen.noise` when the start was over.
+    """What the values of a study say of its sigma; None where there is none. late, early:
+    `History.late_stats` and `History.initial_residuals`.
     """
     if problem.rewards.levels():
         return within_plays(problem, seen.blocks)

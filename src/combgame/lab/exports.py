@@ -21,10 +21,11 @@ from ..problem import Problem
 from ..storage.events import Event, no_collecting, seal
 from ..tables import Sheet, known_column, read_file, read_table
 from ..tables.excel import write_excel
-from .history import Effect, Ledger
-from .policy import Advisor
+from .analysis import estimates
+from .history import EventEffect, History
 from .round import Record, Round
 from .settings import Setting
+from .state import StudyState
 from .values import pulls
 
 LEVELS = ("round", "arm", "event")
@@ -33,7 +34,7 @@ LEVELS = ("round", "arm", "event")
 def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, Any]]:
     """One row per round and arm in it, or per event; the events are all of them."""
     if level == "round":
-        records = Ledger.of(problem.d, events).records.values()
+        records = History.of(problem.d, events).records.values()
         names = {arm: problem.label([arm]) for arm in {a for one in records for a in one.arms}}
         with no_collecting():
             return [_row(names[arm], one, arm) for one in records for arm in one.arms]
@@ -74,7 +75,7 @@ def _row(name: str, record: Record, arm: int) -> dict[str, Any]:
     }
 
 
-def arm_rows(advisor: Advisor) -> list[dict[str, Any]]:
+def arm_rows(state: StudyState) -> list[dict[str, Any]]:
     """One row per arm: how often, how much, between what, at all times with probability 1 - delta;
     `leads`: whether it is in the leading answer.
     """
@@ -85,10 +86,10 @@ def arm_rows(advisor: Advisor) -> list[dict[str, Any]]:
             "mean": one.mean,
             "low": one.low,
             "high": one.high,
-            "pending": int(advisor.ledger.pending[one.arm]),
+            "pending": int(state.history.pending[one.arm]),
             "leads": one.leads,
         }
-        for one in advisor.estimates()
+        for one in estimates(state.monitor)
     ]
 
 
@@ -99,12 +100,16 @@ def history(
     many moments, evenly, with the last one and that of the certificate. `late`: it came after the
     study had ended, and is not part of its result.
     """
-    advisor, points, wanted = Advisor(setting, engine, whole=True), [], _some(events, most)
+    state, points, wanted = StudyState(setting, engine, whole=True), [], _some(events, most)
     for event in events:
-        effect = advisor.apply(event, chosen=True)
+        effect = state.apply(event, chosen=True)
         judged = wanted is None or event.seq in wanted
-        if effect in (Effect.VALUES, Effect.CHANGE) and not event.data.get("more") and judged:
-            facts = advisor.facts("running")
+        if (
+            effect in (EventEffect.VALUES, EventEffect.CHANGE)
+            and not event.data.get("more")
+            and judged
+        ):
+            facts = state.monitor.facts()
             kept = {
                 key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")
             }
@@ -116,7 +121,7 @@ def history(
                     **kept,
                 }
             )
-    end = math.inf if advisor.ended is None else advisor.ended["seq"]
+    end = math.inf if state.monitor.ended is None else state.monitor.ended["seq"]
     return [{**one, "late": one["seq"] > end} for one in points]
 
 

@@ -23,7 +23,7 @@ from ..rewards import Gaussian
 from ..stopping.mixture import SCALES
 from ..theory.complexity import complexity, order_of
 from ..theory.confidence import posterior, variances
-from .policy import Advisor
+from .state import StudyState
 
 MANY = 300  # arms; with more, they are taken to be played as they were so far
 PATHS, TIMES = 200, 80
@@ -34,14 +34,14 @@ RANGE = (0.06, 0.87)  # quantiles of the paths: real studies end a little sooner
 
 
 def forecast(
-    advisor: Advisor, rivals: Sequence[Any], epsilons: Sequence[float]
+    state: StudyState, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[tuple[int, int] | None]:
     """At least and at most so many rounds, in 80 % of the cases, if an answer within each of these
     epsilons will do; None while there is too little data to say. rivals: the nearest, as the status
     has them.
     """
     made: list[tuple[int, int] | None] = []
-    for left in lengths(advisor, rivals, epsilons) or [np.full(1, math.inf)] * len(epsilons):
+    for left in lengths(state, rivals, epsilons) or [np.full(1, math.inf)] * len(epsilons):
         low, high = np.quantile(left, RANGE, method="nearest")
         made.append((int(low), max(int(high), int(low) + 1)) if high < math.inf else None)
     return made
@@ -50,30 +50,30 @@ def forecast(
 CLEAR = 2.5  # the lead in standard errors, below which `along` would be a guess
 
 
-def along(advisor: Advisor) -> tuple[int, int] | None:
+def along(state: StudyState) -> tuple[int, int] | None:
     """The same where rounds have levels, if the evidence grows as it did so far and the lead is 1.3
     standard errors more or less: rounds go with 1/lead^2.
     """
-    seen, judge = advisor.ledger.seen, advisor.told.game.judge
-    ratio = advisor.within_rounds(advisor.told.view.rival)
+    seen, judge = state.history.seen, state.monitor.told.game.judge
+    ratio = state.monitor.within_rounds(state.monitor.told.view.rival)
     lead, now = math.sqrt(2.0 * max(ratio, 0.0)), float(seen.clock[0])
     if not CLEAR <= lead < math.inf:
         return None
-    end = now * (judge.level(int(now), 0) + ratio - advisor.named()) / ratio
+    end = now * (judge.level(int(now), 0) + ratio - state.monitor.named()) / ratio
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - now for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)
 
 
 def lengths(
-    advisor: Advisor, rivals: Sequence[Any], epsilons: Sequence[float]
+    state: StudyState, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[Floats] | None:
     """float64[paths] for each epsilon: the rounds still to come; infinity: more than can be
     said.
     """
-    seen, side, problem = advisor.ledger.seen, advisor.told, advisor.problem
+    seen, side, problem = state.history.seen, state.monitor.told, state.problem
     now, largest = max(float(seen.clock[0]), 1.0), problem.answers.largest()
-    if not rivals or (seen.counts[advisor.needed] < 2.0).any():
+    if not rivals or (seen.counts[state.monitor.needed] < 2.0).any():
         return None
     variance = variances(problem, seen, side.game.rewards)
     if not np.isfinite(variance).all():
@@ -93,7 +93,7 @@ def lengths(
     n, blurred, mean = seen.counts[arms], variance[arms], seen.mean[arms]
     paths = _paths(n, mean, means[:, arms], spreads[:, arms], counts, rng)
     level = float(side.game.judge.level(int(now), 0))
-    lifted = mean + advisor.setting.epsilon / largest * answers[0, arms]
+    lifted = mean + state.setting.epsilon / largest * answers[0, arms]
     exact = [level + one.evidence - one.threshold for one in rivals]
     spread = _Pairs(answers[:, arms], blurred, _odds(side.game.judge, answers))
     off = spread.beyond(lifted, n, exact)

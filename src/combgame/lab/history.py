@@ -1,21 +1,21 @@
-"""The ledger: the one fold of a study's history. Events -> what happened; nothing is stored or
-decided here.
+"""The history of a study: one fold of its events. Nothing is stored or decided here.
 
 `Record`s say who has which round and what stands in it; totals over them, what was seen, what is
 still to come, what touches the guarantee. Whatever else is said of the history is read off these:
 the state and the status, a round that has ended (`look_up`), the values that still count
 (`counting`), the rows of an export, a replay.
 
-A study may have any number of rounds, so the ledger that goes on with one keeps those that are
-open. A *whole* ledger keeps all: it is folded anew, by the same methods, for whoever asks for
+A study may have any number of rounds, so the history that goes on with one keeps those that are
+open. A *whole* history keeps all: it is folded anew, by the same methods, for whoever asks for
 rounds that have ended, and for a retraction, after which everything is added up again (taking a
 value off a sum would leave its rounding).
 
-A new kind of event is one method here, `on_<kind>`, which says with its `Effect` what the event
-asks of the stopping rule, and the verb of `Study` that writes it. Storage, seals, snapshots,
+A new kind of event is one method here, `on_<kind>`, which says with its `EventEffect` what the
+event asks of the stopping rule, and the verb of `Study` that writes it. Storage, seals, snapshots,
 replays and exports do not look at kinds.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from enum import Enum
 from operator import itemgetter
@@ -29,8 +29,7 @@ from ..engine.state import Floats, Ints, Seen, blank
 from ..errors import CombGameError, StoreError, StudyError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
-from .diagnostics import after_start, follow, nothing_late, scatter_start
-from .outliers import nothing_far, reach
+from .diagnostics import after_start, scatter_start
 from .round import Record, Told, values_in
 from .values import MOST, Entry, fingerprint, gaps, pulls, split
 from .versions import given
@@ -39,8 +38,8 @@ from .versions import given
 class Past(Protocol):
     """The events before the one at hand, for the few kinds of events that look back."""
 
-    def whole(self, event: Event) -> "Ledger":
-        """A whole ledger of all before this one; or `Behind`, and nothing has happened."""
+    def whole(self, event: Event) -> "History":
+        """A whole history of all before this one; or `Behind`, and nothing has happened."""
 
 
 class Behind(Exception):  # noqa: N818  (it is no error)
@@ -51,7 +50,7 @@ class Behind(Exception):  # noqa: N818  (it is no error)
         self.event = event
 
 
-class Effect(Enum):
+class EventEffect(Enum):
     """What an event asks of the stopping rule."""
 
     NOTHING = 0  # the same values count
@@ -60,9 +59,9 @@ class Effect(Enum):
     CHANGE = 3  # other values count: to be judged as if it had not stopped
 
 
-class Ledger:
+class History:
     """What the events say. `seen` has what was told, and only that; `pending` the values that are
-    still to come. pivot: if it is not None, `seen` and `far` have pivot - x for every value x.
+    still to come. pivot: if it is not None, `seen` and `extremes` have pivot - x for every value x.
     """
 
     def __init__(
@@ -79,69 +78,78 @@ class Ledger:
         """
         self.seq, self.seal, self.pivot = 0, "", pivot
         self.open: dict[int, Record] = {}  # by their numbers, ascending
-        self.shut: dict[int, Record] | None = (
+        self.closed: dict[int, Record] | None = (
             {} if whole else None
         )  # those that have ended, and data from outside
         self.waiting = 0  # of the open ones, those that failed and are to be asked again
         self.last = 0  # the number of the last round
         self.asked = 0  # rounds chosen
         self.dropped = 0  # of them, given up without a value
-        self.told = 0  # rounds of which something was told, even if it was retracted
+        self.n_told = 0  # rounds of which something was told, even if it was retracted
         self.stopped: str | None = None  # by hand, and why
         # versions of combgame, and how many events each wrote; the last one; how often another one
         # wrote on
         self.versions: dict[str, int] = {}
         self.version, self.turns = "", 0
-        self.limits: dict[
-            str, Any
-        ] = {}  # max_rounds and deadline, if they are no longer those of the setting
+        # max_rounds and deadline as they are now: they may have been extended
+        self.limits: dict[str, Any] = {"max_rounds": None, "deadline": None}
         # data from outside: number, arm, how many values, and whether their number was fixed before
         # they were seen (1) or not (0), or they come from another study (2)
         self.outside: list[list[int]] = []
-        self.prints: dict[str, int] = {}  # of data from outside: which values, under which number
+        self.fingerprints: dict[
+            str, int
+        ] = {}  # of data from outside: which values, under which number
         self.carried: dict[str, Any] = {}  # from another study: which, and the share of delta left
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
-        self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
-        self.anew = False  # what is being told stands in the place of values that were retracted
+        self.retracted_arms: list[
+            int
+        ] = []  # arms whose data were retracted, and may be observed anew
+        self.is_correction = (
+            False  # what is being told stands in the place of values that were retracted
+        )
         # where plays have levels: blocks that do not count yet (their number, plays, how many were
         # asked, and their replicates), and their rounds that have ended
         self.blocks: list[list[int]] = []
-        self.held: dict[int, Record] = {}
+        self.held_back: dict[int, Record] = {}
         # and all rounds that have ended, as `values_in` has them
         self.measured: dict[int, Floats] = {}
         self.seen: Seen = blank(d, group, precision)
         self.pending: Floats = np.zeros(d)
-        self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
-        self.had: Floats = np.zeros(d)  # those whose number was fixed before they were seen
+        self.n_requested: Floats = np.zeros(
+            d
+        )  # values that were ever asked for, or came from outside
+        self.n_received: Floats = np.zeros(d)  # those whose number was fixed before they were seen
         self.prior = False  # data from outside came before the first round
         # there are values, or replicates, whose number was not fixed before values were seen: what
         # is asked for from now on may depend on them, and is no part of the start
         self.startless = False
         self.usual = 1  # replicates of every arm in the first round, which those of the start have
-        self.first: Floats = np.zeros(d) if first is None else first
-        self.total = 0.0  # of `drawn`
-        self.short = int((self.first > 0.0).sum())  # arms that have fewer than `first`
-        self.far: Floats = nothing_far(d)
-        self.late: Floats = nothing_late(d)  # values after the start
-        self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
+        self.required: Floats = np.zeros(d) if first is None else first
+        self.total = 0.0  # of `n_requested`
+        self.short = int((self.required > 0.0).sum())  # arms that have fewer than `required`
+        self.extremes: Floats = nothing_far(d)
+        self.late_stats: Floats = nothing_late(d)  # values after the start
+        self.initial_residuals: Floats = self.seen.noise[
+            :2
+        ].copy()  # `Seen.noise` when the start was over
         # float64[3, d]: values of the start: how many, their sums, and what rounding left out
         self.begun: Floats = np.zeros((3, d))
         self.start_end = 0  # the event with which the start was over; no retraction changes that
         # later values (arm, value, how many) that were told before all of the start was
         self.ahead: list[tuple[int, float, int]] = []
         self._adding = True  # values are added up as they come
-        # of a whole ledger: values that a retraction will leave, what they add up to, and `ahead`
+        # of a whole history: values that a retraction will leave, what they add up to, and `ahead`
         self.rehearsed: tuple[list[_Value], list[Any], list[Any]] = ([], [], [])
 
     @classmethod
-    def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "Ledger":
-        """A whole ledger, for its records: values are not added up (`seen` and `far` stay empty),
-        as `counting` says which to add.
+    def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "History":
+        """A whole history, for its records: values are not added up (`seen` and `extremes` stay
+        empty), as `counting` says which to add.
         """
         made = cls(d, whole=True, first=first)
         made._adding = False
         # lists are quicker to count in, one by one
-        for name in ("pending", "drawn", "had", "first"):
+        for name in ("pending", "n_requested", "n_received", "required"):
             setattr(made, name, getattr(made, name).tolist())
         with no_collecting():
             for event in events:
@@ -167,6 +175,22 @@ class Ledger:
         return self.happened.get("anew", 0)
 
     @property
+    def n_changes(self) -> int:
+        """How often other values came to count."""
+        return self.retractions + self.corrections
+
+    @property
+    def max_rounds(self) -> int | None:
+        """As it is now: it may have been extended."""
+        most: int | None = self.limits["max_rounds"]
+        return most
+
+    @property
+    def affordable(self) -> bool:
+        """Whether one more round may be played."""
+        return self.max_rounds is None or self.plays < self.max_rounds
+
+    @property
     def share(self) -> float:
         """Of delta, what is left after data were carried over."""
         return float(self.carried.get("share", 1.0))
@@ -180,14 +204,14 @@ class Ledger:
     @property
     def records(self) -> dict[int, Record]:
         """All rounds that it keeps, by their numbers."""
-        kept = {**(self.shut or {}), **self.open}
+        kept = {**(self.closed or {}), **self.open}
         return {number: kept[number] for number in sorted(kept)}
 
     def look_up(self, number: int, past: Callable[[], Iterable[Event]]) -> Record:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
-        shut = self.shut
+        shut = self.closed
         if shut is None:  # a database cannot be asked for any number
             known = 0 < number <= self.last
             shut = type(self).of(len(self.pending), past()).records if known else {}
@@ -201,7 +225,7 @@ class Ledger:
 
     def counting(self, arms: Iterable[int]) -> list[tuple[int, int, Entry]]:
         """The values of some arms that count, with their rounds, in the order in which they came.
-        (Of a whole ledger.)
+        (Of a whole history.)
         """
         wanted = set(arms)
         values = [
@@ -216,9 +240,9 @@ class Ledger:
 
     # ---- one more event
 
-    def apply(self, event: Event, past: Past | None = None) -> Effect:
+    def apply(self, event: Event, past: Past | None = None) -> EventEffect:
         """past: what was before it, which retractions and what is told anew want to know; a whole
-        ledger knows.
+        history knows.
         """
         act = getattr(self, f"on_{event.kind}", None)
         if act is None:
@@ -229,10 +253,8 @@ class Ledger:
                 seq=event.seq,
                 kind=event.kind,
             )
-        if self._adding:
-            gather(self.seen)
         try:
-            effect: Effect = act(event, past)
+            effect: EventEffect = act(event, past)
         except (CombGameError, Behind):
             raise
         except Exception as error:  # what it says cannot be so
@@ -242,11 +264,11 @@ class Ledger:
         if self._adding and self.seen.start[0] and self.start_end:
             self._begin()
             if event.kind == "failed":  # it was all that the start waited for
-                effect = Effect.VALUES
-        if self.anew and not event.data.get("more"):
+                effect = EventEffect.VALUES
+        if self.is_correction and not event.data.get("more"):
             self._count("anew")
-            self.anew = False
-        if self.seq < event.seq:  # otherwise a whole ledger, which it has become, has noted it
+            self.is_correction = False
+        if self.seq < event.seq:  # otherwise a whole history, which it has become, has noted it
             self._note_version(event)
         self.seq = event.seq
         return effect
@@ -256,12 +278,13 @@ class Ledger:
         self.version = event.version
         self.versions[event.version] = self.versions.get(event.version, 0) + 1
 
-    def on_created(self, event: Event, past: Past | None) -> Effect:
+    def on_created(self, event: Event, past: Past | None) -> EventEffect:
         """data: everything that determines the study."""
         self.usual = int(event.data.get("replicates", 1))
-        return Effect.LOOK
+        self.limits = {name: event.data.get(name) for name in self.limits}
+        return EventEffect.LOOK
 
-    def on_asked(self, event: Event, past: Past | None) -> Effect:
+    def on_asked(self, event: Event, past: Past | None) -> EventEffect:
         """data: `arms`, `until` (the end of the lease), `replicates` (of each arm; 1 if it is not
         there), `again` (the round was given before).
         """
@@ -286,14 +309,15 @@ class Ledger:
                 block=list(event.data.get("block", ())),
                 born=[event.seq, event.at],
             )
-            commit(self.blocks, self.open[number].block, replicates)
+            if self.open[number].block:
+                commit(self.blocks, self.open[number].block, replicates)
             self.last, self.asked = number, self.asked + 1
             self._await(arms, replicates)
-            return Effect.NOTHING
+            return EventEffect.NOTHING
         record = self.open[number]
         mine = not record.waiting and event.client is not None and event.client == record.asker
         moves = bool(record.block) and not mine
-        if moves and record.told and self.shut is None:
+        if moves and record.told and self.closed is None:
             return self._as_whole(event, past)
         self._count("overdue", record.expired(event.at))
         if moves:
@@ -305,12 +329,14 @@ class Ledger:
             self._await(record.left, record.replicates)
         record.asker, record.asked, record.until = event.client, event.at, until
         record.rest, record.since = "open", event.seq
-        return Effect.NOTHING
+        return EventEffect.NOTHING
 
-    def on_told(self, event: Event, past: Past | None) -> Effect:
+    def on_told(self, event: Event, past: Past | None) -> EventEffect:
         """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
         told together with it).
         """
+        if self._adding:
+            gather(self.seen)
         number, values = event.round or 0, entries(event)
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
@@ -318,11 +344,11 @@ class Ledger:
             self._comes_back(arm for arm, entry in values.items() if entry is not None)
             for arm, entry in values.items():
                 self._enter(arm, entry, ended, anew=True)
-                if self.shut is not None:
-                    self.shut[number].tell(arm, Told(entry, event.seq, event.at, True))
+                if self.closed is not None:
+                    self.closed[number].tell(arm, Told(entry, event.seq, event.at, True))
             if ended.block:
                 self._recount(event, past)
-            return Effect.VALUES
+            return EventEffect.VALUES
         if record.gone:
             self._comes_back(arm for arm in record.gone if values.get(arm) is not None)
         if not record.touched:
@@ -332,7 +358,7 @@ class Ledger:
                 if not before.waiting:
                     self._count("overtaking")
                     break
-        self.told += not record.touched
+        self.n_told += not record.touched
         record.touched = True
         for arm, entry in values.items():
             told = Told(entry, event.seq, event.at, arm in record.gone)
@@ -345,12 +371,12 @@ class Ledger:
             left = []
         if not left:
             self._end(record)
-        return Effect.VALUES
+        return EventEffect.VALUES
 
-    def on_failed(self, event: Event, past: Past | None) -> Effect:
+    def on_failed(self, event: Event, past: Past | None) -> EventEffect:
         """data: `retry`; otherwise the round is given up."""
         record, retry = self.open[event.round or 0], event.data.get("retry", True)
-        if record.told and record.block and retry and self.shut is None:
+        if record.told and record.block and retry and self.closed is None:
             return self._as_whole(event, past)
         self._count("failed")
         if record.told and record.block and retry:
@@ -367,16 +393,18 @@ class Ledger:
             before = int(self.seen.blocks.done[0]) if record.block else 0
             self._end(record)
             if record.block and self.seen.blocks.done[0] > before:
-                return Effect.VALUES
-        return Effect.NOTHING
+                return EventEffect.VALUES
+        return EventEffect.NOTHING
 
-    def on_observed(self, event: Event, past: Past | None) -> Effect:
+    def on_observed(self, event: Event, past: Past | None) -> EventEffect:
         """data: `values` by arm; `planned`: their number was fixed before any of them was seen.
 
         Of values that another study had: `carried` (with the first of them: which study, and what
         that costs), `later` (they came after its start), `anew` (in the place of retracted ones),
         `weights` by arm, as they were fixed there.
         """
+        if self._adding:
+            gather(self.seen)
         data = event.data
         self.carried = data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
@@ -408,26 +436,26 @@ class Ledger:
             if self.start_end and self._adding and self.seen.start[0]:
                 self._begin()
         for arm, entry in values.items():
-            again = arm in self.withdrawn  # perhaps other data; nobody can tell
+            again = arm in self.retracted_arms  # perhaps other data; nobody can tell
             if again:
-                self.withdrawn.remove(arm)
-                self.anew = True
+                self.retracted_arms.remove(arm)
+                self.is_correction = True
             again = again or bool(data.get("anew"))
             self.outside.append(
                 [self.last, arm, numbers[arm], 2 if "weights" in data else int(planned)]
             )
             self._enter(arm, entry, record, again)
             record.tell(arm, Told(entry, event.seq, event.at, again))
-        self.prints[fingerprint(values)] = self.last
-        if self.shut is not None:
-            self.shut[self.last] = record
+        self.fingerprints[fingerprint(values)] = self.last
+        if self.closed is not None:
+            self.closed[self.last] = record
         if self.carried and not data.get("more"):  # which arms there are may depend on them
             self.startless = True
-        return Effect.VALUES
+        return EventEffect.VALUES
 
-    def on_retracted(self, event: Event, past: Past | None) -> Effect:
+    def on_retracted(self, event: Event, past: Past | None) -> EventEffect:
         """data: `arm`, if it is not a round that is retracted."""
-        if self.shut is None:
+        if self.closed is None:
             return self._as_whole(event, past)
         self._count("retracted")
         number, arms = event.round, self._named(event)
@@ -438,12 +466,12 @@ class Ledger:
                 if record.block and record.told:  # what is told anew would be of another play
                     for arm in mine:
                         self._arrives(record, arm, Told(None, event.seq, None))
-            for record in self.shut.values():
+            for record in self.closed.values():
                 record.again |= {
                     arm for arm in arms if arm in record.told and record.told[arm].entry is not None
                 }
         else:
-            record = self.open.get(number) or self.shut[number]
+            record = self.open.get(number) or self.closed[number]
             if record.over and not record.outside:
                 self._reopen(record)
             self._untell(record, list(record.told), event.seq)
@@ -452,43 +480,45 @@ class Ledger:
             for other, arm, *_ in self.outside
             if (other == number if number is not None else arm == arms[0])
         ]
-        self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
+        self.retracted_arms += theirs + [arm for arm in arms if arm not in theirs]
         self.outside = [
             one
             for one in self.outside
             if (one[0] != number if number is not None else one[1] != arms[0])
         ]
-        self.prints = {one: other for one, other in self.prints.items() if other != number}
+        self.fingerprints = {
+            one: other for one, other in self.fingerprints.items() if other != number
+        }
         self._add_up(self)
         self._recount(event, past)
-        return Effect.CHANGE
+        return EventEffect.CHANGE
 
-    def on_extended(self, event: Event, past: Past | None) -> Effect:
+    def on_extended(self, event: Event, past: Past | None) -> EventEffect:
         """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
         self._count("extended")
         self.limits.update(event.data)
-        return Effect.NOTHING
+        return EventEffect.NOTHING
 
-    def on_certified(self, event: Event, past: Past | None) -> Effect:
+    def on_certified(self, event: Event, past: Past | None) -> EventEffect:
         """data: what was known when the evidence was enough (`versions.GIVEN`). Only a retraction
         takes it back.
         """
         given(event, len(self.pending))
-        return Effect.NOTHING
+        return EventEffect.NOTHING
 
-    def on_closed(self, event: Event, past: Past | None) -> Effect:
+    def on_closed(self, event: Event, past: Past | None) -> EventEffect:
         """It was stopped by hand."""
         self.stopped = event.reason or "stopped by hand"
-        return Effect.LOOK
+        return EventEffect.LOOK
 
     # ---- rounds
 
     def _comes_back(self, arms: Iterable[int]) -> None:
         """Values in the place of some that were retracted."""
         for arm in arms:
-            self.anew = True
-            if arm in self.withdrawn:
-                self.withdrawn.remove(arm)
+            self.is_correction = True
+            if arm in self.retracted_arms:
+                self.retracted_arms.remove(arm)
 
     def _arrives(self, record: Record, arm: int, told: Told) -> None:
         record.tell(arm, told)
@@ -500,27 +530,27 @@ class Ledger:
         self.waiting -= record.waiting
         record.waiting, record.over = False, True
         del self.open[record.number]
-        if self.shut is not None:
-            self.shut[record.number] = record
+        if self.closed is not None:
+            self.closed[record.number] = record
         if record.block:
-            self.held[record.number] = record
+            self.held_back[record.number] = record
             self.measured[record.number] = values_in(record)
             if self._adding:
-                count_blocks(self.seen.blocks, self.blocks, self.held, self.open, self.pivot)
+                count_blocks(self.seen.blocks, self.blocks, self.held_back, self.open, self.pivot)
 
     def _recount(self, event: Event, past: Past | None) -> None:
         """Blocks anew, after values of them have changed."""
         if self._adding and self.seen.blocks.precision.size > 0:
             records = self.records
-            if self.shut is None:
+            if self.closed is None:
                 whole = self._whole(event, past)
                 whole.apply(event)
                 records = whole.records
-            recount(self.seen.blocks, self.blocks, self.held, records, self.pivot)
+            recount(self.seen.blocks, self.blocks, self.held_back, records, self.pivot)
             self.measured = {n: values_in(one) for n, one in records.items() if one.over}
 
-    def _as_whole(self, event: Event, past: Past | None) -> Effect:
-        """Go on as a whole ledger that has this event, too."""
+    def _as_whole(self, event: Event, past: Past | None) -> EventEffect:
+        """Go on as a whole history that has this event, too."""
         whole = self._whole(event, past)
         effect = whole.apply(event)
         self._become(whole)
@@ -528,7 +558,7 @@ class Ledger:
 
     def _start_over(self, record: Record) -> None:
         """A play with levels that was told in part is measured again: as a whole, because the level
-        of what was told is gone. (Of a whole ledger.)
+        of what was told is gone. (Of a whole history.)
         """
         if not record.told:
             return
@@ -538,25 +568,25 @@ class Ledger:
         record.told.clear()
         self._add_up(self)
 
-    def _whole(self, event: Event, past: Past | None) -> "Ledger":
+    def _whole(self, event: Event, past: Past | None) -> "History":
         """All rounds before an event."""
-        if self.shut is not None:
+        if self.closed is not None:
             return self
         assert past is not None
         return past.whole(event)
 
     def _named(self, retraction: Event) -> list[int]:
         """The arms that a retraction is about: of a round, those of which something was ever told.
-        (Of a whole ledger.)
+        (Of a whole history.)
         """
         if retraction.round is None:
             return [int(retraction.data["arm"])]
-        known = self.open.get(retraction.round) or (self.shut or {})[retraction.round]
+        known = self.open.get(retraction.round) or (self.closed or {})[retraction.round]
         return sorted(known.entered)
 
     def _reopen(self, record: Record) -> None:
-        assert self.shut is not None
-        del self.shut[record.number]
+        assert self.closed is not None
+        del self.closed[record.number]
         record.over, record.until, record.rest, record.again = False, None, "open", set()
         self.open = dict(sorted({**self.open, record.number: record}.items()))
 
@@ -580,23 +610,23 @@ class Ledger:
         arm. counted: the start needs so many less.
         """
         once = self.total + len(self.pending)
-        weights = [once / (float(self.drawn[arm]) + 1.0) for arm in numbers]
+        weights = [once / (float(self.n_requested[arm]) + 1.0) for arm in numbers]
         for arm, n in numbers.items():
-            self.drawn[arm] += n
+            self.n_requested[arm] += n
             self.total += n
             if counted:
                 self._have(arm, n)
         if planned:
-            weights = [self.total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
+            weights = [self.total / max(float(self.n_requested[arm]), 1.0) for arm in numbers]
         return weights
 
     def _have(self, arm: int, n: int) -> None:
         """n more values of an arm. As long as there are arms of which fewer were asked for than the
-        start has, no value decides what is asked next (`Advisor.choose`).
+        start has, no value decides what is asked next (`Policy.choose`).
         """
-        before, wanted = self.had[arm], self.first[arm]
-        self.had[arm] += n
-        if before < wanted <= self.had[arm]:
+        before, wanted = self.n_received[arm], self.required[arm]
+        self.n_received[arm] += n
+        if before < wanted <= self.n_received[arm]:
             self.short -= 1
 
     @property
@@ -619,7 +649,7 @@ class Ledger:
     def _begin(self) -> None:
         """From now on what is played may depend on values."""
         self.seen.start[0] = 0
-        self.early[:] = self.seen.noise[:2]
+        self.initial_residuals[:] = self.seen.noise[:2]
         for arm, x, n in self.ahead:
             after_start(self.seen, self.begun, arm, x, float(n))
         self.ahead = []
@@ -661,15 +691,15 @@ class Ledger:
                         scatter(self.seen, arm, x, float(n))
                     elif not (k or record.steady or record.outside):
                         self.ahead.append((arm, x, n))
-                    follow(self.late, arm, x, n)
+                    follow(self.late_stats, arm, x, n)
                 if n == 1:
                     note(self.seen, arm, x)
                 else:
                     add(self.seen, arm, total)
                     self.seen.counts[arm] += n
-                reach(self.far, arm, x, n, record.number)
+                reach(self.extremes, arm, x, n, record.number)
 
-    def _add_up(self, whole: "Ledger") -> None:
+    def _add_up(self, whole: "History") -> None:
         """Add up all arms anew: how the values vary depends on the order of all of them."""
         if self._adding:
             values, (done, sums, ahead) = whole.standing(), whole.rehearsed
@@ -682,7 +712,7 @@ class Ledger:
                 self._clear()
                 self._sum(values)
 
-    def rehearse(self, whole: "Ledger", event: Event) -> None:
+    def rehearse(self, whole: "History", event: Event) -> None:
         """Add up what a retraction will leave, before others have to wait for it."""
         if event.kind == "retracted" and self._adding:
             before, waiting = [one.copy() for one in self._sums()], self.ahead
@@ -696,7 +726,7 @@ class Ledger:
             self.ahead = waiting
 
     def standing(self) -> list["_Value"]:
-        """The values that count, in the order in which they came. (Of a whole ledger.)"""
+        """The values that count, in the order in which they came. (Of a whole history.)"""
         with no_collecting():
             values = [
                 _Value(told.seq, arm, told, one)
@@ -709,13 +739,13 @@ class Ledger:
     def _sums(self) -> list[Any]:
         """The arrays that are added up."""
         seen = self.seen
-        own = [self.early, self.far, self.late, self.begun]
+        own = [self.initial_residuals, self.extremes, self.late_stats, self.begun]
         return [*totals(seen), seen.noise, seen.start, *own]
 
     def _clear(self) -> None:
         for one in self._sums():
             one[...] = 0
-        self.seen.start[0], self.far[:], self.ahead = 1, nothing_far(len(self.had)), []
+        self.seen.start[0], self.extremes[:], self.ahead = 1, nothing_far(len(self.n_received)), []
 
     def _sum(self, values: list["_Value"]) -> None:
         last = 0
@@ -735,12 +765,21 @@ class Ledger:
 
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
-        arrays = ("pending", "drawn", "had", "first", "far", "late", "early", "begun")
+        arrays = (
+            "pending",
+            "n_requested",
+            "n_received",
+            "required",
+            "extremes",
+            "late_stats",
+            "initial_residuals",
+            "begun",
+        )
         beside = (
             "open",
-            "held",
+            "held_back",
             "measured",
-            "shut",
+            "closed",
             "pivot",
             "seen",
             *arrays,
@@ -748,7 +787,7 @@ class Ledger:
             "rehearsed",
         )
         kept = {name: value for name, value in vars(self).items() if name not in beside}
-        for name in ("open", "held"):
+        for name in ("open", "held_back"):
             kept[name] = [one.plain() for one in vars(self)[name].values()]
         kept["measured"] = [[number, one.tolist()] for number, one in self.measured.items()]
         return kept
@@ -757,20 +796,28 @@ class Ledger:
         """What `plain` said."""
         self.__dict__.update(plain)
         self.open = {one["number"]: Record.of(one) for one in plain["open"]}
-        self.held = {one["number"]: Record.of(one) for one in plain["held"]}
+        self.held_back = {one["number"]: Record.of(one) for one in plain["held_back"]}
         self.measured = {number: np.array(one) for number, one in plain["measured"]}
 
-    def _become(self, whole: "Ledger") -> None:
-        """Go on as a whole ledger of the same events; arrays stay where they are, because others
+    def _become(self, whole: "History") -> None:
+        """Go on as a whole history of the same events; arrays stay where they are, because others
         look at them.
         """
-        whole_ones = {"open": whole.open, "held": whole.held, "measured": whole.measured}
+        whole_ones = {
+            "open": whole.open,
+            "held_back": whole.held_back,
+            "measured": whole.measured,
+        }
         mine = {"seal": self.seal, "ahead": self.ahead}
         self.__dict__.update({**whole.plain(), **whole_ones, **mine})
-        self.pending[:], self.drawn[:], self.had[:] = whole.pending, whole.drawn, whole.had
+        self.pending[:], self.n_requested[:], self.n_received[:] = (
+            whole.pending,
+            whole.n_requested,
+            whole.n_received,
+        )
         self._add_up(whole)
         if self.seen.blocks.precision.size > 0:
-            recount(self.seen.blocks, self.blocks, self.held, whole.records, self.pivot)
+            recount(self.seen.blocks, self.blocks, self.held_back, whole.records, self.pivot)
             self.measured = {n: values_in(one) for n, one in whole.records.items() if one.over}
 
 
@@ -790,19 +837,52 @@ def _start_waits(record: Record) -> bool:
     )
 
 
-def check_replicates(ledger: Ledger, times: int) -> None:
+def check_replicates(history: History, times: int) -> None:
     """Refuse another number of replicates within the start."""
-    if ledger.asked and ledger.starting and times != ledger.usual:
+    if history.asked and history.starting and times != history.usual:
         raise StudyError(
             "start-replicates",
             "{short:count arm} {short:has|have} not been asked for as often as the start of the "
             "study has every arm, and all rounds of the start have the same number of replicates, "
             "here {usual}: what sigma is believed to be rests on it",
             remedy="leave out {option} until then",
-            short=ledger.short,
-            usual=ledger.usual,
+            short=history.short,
+            usual=history.usual,
             option=Option("replicates", times),
         )
+
+
+def nothing_late(d: int) -> Floats:
+    """float64[4, d]: of the values after the start, per arm, how many there are, their mean, the
+    squares of their deviations from it, and in how many entries they came.
+    """
+    return np.zeros((4, d))
+
+
+def follow(late: Floats, arm: int, mean: float, n: int) -> None:
+    """The mean of n more values of an arm."""
+    before, off = late[0, arm], mean - late[1, arm]
+    late[0, arm] += n
+    late[1, arm] += off * n / (before + n)
+    late[2, arm] += off * off * n * (before / (before + n))
+    late[3, arm] += 1.0
+
+
+def nothing_far(d: int) -> Floats:
+    """float64[2, 3, d]: the smallest and the largest value of each arm; of how many it is the mean;
+    its round.
+    """
+    far = np.zeros((2, 3, d))
+    far[0, 0], far[1, 0] = math.inf, -math.inf
+    return far
+
+
+def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
+    """One more value."""
+    if value < far[0, 0, arm]:
+        far[0, :, arm] = value, n, number
+    if value > far[1, 0, arm]:
+        far[1, :, arm] = value, n, number
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:

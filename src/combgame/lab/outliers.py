@@ -292,23 +292,6 @@ class Doubt(NamedTuple):
         return self.said()
 
 
-def nothing_far(d: int) -> Floats:
-    """float64[2, 3, d]: the smallest and the largest value of each arm; of how many it is the mean;
-    its round.
-    """
-    far = np.zeros((2, 3, d))
-    far[0, 0], far[1, 0] = math.inf, -math.inf
-    return far
-
-
-def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
-    """One more value."""
-    if value < far[0, 0, arm]:
-        far[0, :, arm] = value, n, number
-    if value > far[1, 0, arm]:
-        far[1, :, arm] = value, n, number
-
-
 def _believed(doubtful: Any, seen: Seen, value: Floats) -> Any:
     """bool[2, d]: of an arm both of whose ends are doubtful, the end that is near the other arms'
     means, if the other is ten times as far from them.

@@ -1,4 +1,4 @@
-"""A round: as the ledger keeps it, and as whoever measures it sees it."""
+"""A round: as the history keeps it, and as whoever measures it sees it."""
 
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -55,7 +55,7 @@ class Record:
     # from outside
     born: list[float] | None = None
     # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
-    # in a ledger that was told of every round
+    # in a history that was told of every round
     weights: list[float] = field(default_factory=list, compare=False)
     # it was fixed before any value was seen: part of the start
     steady: bool = field(default=False, compare=False)

@@ -1,4 +1,4 @@
-"""A study as one process has it: the advisor, brought up to date and written to in transactions.
+"""A study as one process has it: the state, brought up to date and written to in transactions.
 
 The threads of one process that share a study take turns, and none of them waits for ever.
 
@@ -24,11 +24,11 @@ from ..storage.base import Log, Storage
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.process import CHILDREN, deferred
 from ..storage.transaction import CURRENT, check_repeated, once
-from .history import Behind, Ledger
-from .policy import Advisor
+from .history import Behind, History
 from .round import Record
 from .settings import Setting
 from .snapshot import EVERY, capture, load, pack
+from .state import StudyState
 from .versions import here, mixed
 
 
@@ -96,23 +96,23 @@ T = TypeVar("T")
 class Batch:
     """The events of one transaction."""
 
-    def __init__(self, session: "Session", advisor: Advisor, log: Log, client: str | None) -> None:
-        self._session, self.advisor, self.log, self.client = session, advisor, log, client
-        self.at, self.before = session.at, advisor.ledger.seq
+    def __init__(self, session: "Session", state: StudyState, log: Log, client: str | None) -> None:
+        self._session, self.state, self.log, self.client = session, state, log, client
+        self.at, self.before = session.at, state.history.seq
         self.events: list[Sealed] = []
         self.answer: Any = None  # what the verb returns, as plain data
-        self.clean = True  # the advisor is still that of what is stored
-        self._was = None if session.untold else advisor.ended
+        self.clean = True  # the state is still that of what is stored
+        self._was = None if session.untold else state.monitor.ended
 
     @property
     def certified(self) -> bool:
         """By this very transaction, or just before it."""
-        ended = self.advisor.ended
+        ended = self.state.monitor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
 
     def look_up(self, number: int) -> Record:
         """A round, also one that has ended."""
-        return self.advisor.ledger.look_up(
+        return self.state.history.look_up(
             number, lambda: (one.event for one in self.log.events(after=1, round=number))
         )
 
@@ -121,9 +121,13 @@ class Batch:
         asked for together, this one included.
         """
         self.clean = False
-        arms = list(self.advisor.choose(wanted))
-        self.advisor.check_choice()
-        return {"arms": arms, "block": self.advisor.block} if self.advisor.block else {"arms": arms}
+        arms = list(self.state.policy.choose(wanted))
+        self.state.policy.check_choice()
+        return (
+            {"arms": arms, "block": self.state.policy.block}
+            if self.state.policy.block
+            else {"arms": arms}
+        )
 
     def add(
         self,
@@ -142,12 +146,12 @@ class Batch:
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise must_be(what, value, kinds, kind=kind_of.__name__)
-        number, by = self.advisor.ledger.seq + 1, here()
+        number, by = self.state.history.seq + 1, here()
         event = Event(number, kind, self.at, round, self.client, reason, data, by)
-        one = Sealed(event, seal(self.advisor.ledger.seal, event))
+        one = Sealed(event, seal(self.state.history.seal, event))
         clean, self.clean = self.clean, False
         try:
-            self._session.go_on(self.advisor, one, self.log, self.events, chosen)
+            self._session.go_on(self.state, one, self.log, self.events, chosen)
         except Behind:
             self.clean = clean
             raise
@@ -156,8 +160,8 @@ class Batch:
 
     def certify(self) -> None:
         """Give the certificate, if one is due."""
-        if self.advisor.due:
-            self.add("certified", **self.advisor.certificate())
+        if self.state.monitor.due:
+            self.add("certified", **self.state.monitor.certificate())
 
 
 class Session:
@@ -166,10 +170,10 @@ class Session:
     def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
         self.lock = Turns(name, storage.timeout)
-        self._advisor: Advisor | None = None
+        self._state: StudyState | None = None
         self._lost: Sentence | None = None  # why it cannot go on
         # all rounds up to some event, where something looked back: used at once, or dropped
-        self._whole: Ledger | None = None
+        self._whole: History | None = None
         self._used = False
         self._hurry = False  # others are waiting for what is done now
         self._keeper = Keeper(self._keep)
@@ -211,7 +215,7 @@ class Session:
         another version did not find due is given before.
         """
         with self.lock, deferred(), ExitStack() as stack:
-            if self._advisor is None:
+            if self._state is None:
                 self._read()
             if certify:
                 self._certify(client)
@@ -229,7 +233,7 @@ class Session:
         """Give a certificate that is known to be due, in a transaction of its own: it stays given,
         whatever becomes of what is done then. The next one that is stored tells of it.
         """
-        if self._advisor is not None and self._advisor.due:
+        if self._state is not None and self._state.monitor.due:
             with once(None), self._locked(client, certify=True) as batch:
                 pass
             self.untold = bool(batch.events)
@@ -239,8 +243,8 @@ class Session:
         batch, began = None, perf_counter()
         try:
             with self.storage.writing() as log:
-                advisor = self._catch_up(log)
-                batch, request = Batch(self, advisor, log, client), CURRENT.get()
+                state = self._catch_up(log)
+                batch, request = Batch(self, state, log, client), CURRENT.get()
                 if request is not None:
                     check_repeated(request, log.answered(request.key))
                 if certify:
@@ -248,7 +252,7 @@ class Session:
                 yield batch
                 if batch.events:
                     log.append(batch.events)
-                due = advisor.ledger.seq // EVERY > batch.before // EVERY
+                due = state.history.seq // EVERY > batch.before // EVERY
                 if request is not None:
                     log.remember(request, batch.answer)
                     if due:
@@ -267,7 +271,7 @@ class Session:
                 self._whole = None
 
     @contextmanager
-    def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
+    def reading(self, history: bool = False) -> Iterator[tuple[StudyState, list[Event]]]:
         """Catch up, and look: at one moment, which others do not change; history: with all events
         up to that moment.
         """
@@ -275,27 +279,27 @@ class Session:
             with deferred():
                 try:
                     with self.storage.reading() as log:
-                        advisor = self._catch_up(log)
-                        events = self._history(advisor, log) if history else []
+                        state = self._catch_up(log)
+                        events = self._history(state, log) if history else []
                 except BaseException:
                     self._forget()
                     raise
-            yield advisor, events
+            yield state, events
 
-    def _history(self, advisor: Advisor, log: Log) -> list[Event]:
-        """All events up to where an advisor stands."""
-        events, last = self._checked(log.portions(before=advisor.ledger.seq + 1))
-        if last != advisor.ledger.seal:  # replaced since it caught up
-            raise self._lose(advisor.ledger.seq)
+    def _history(self, state: StudyState, log: Log) -> list[Event]:
+        """All events up to where a state stands."""
+        events, last = self._checked(log.portions(before=state.history.seq + 1))
+        if last != state.history.seal:  # replaced since it caught up
+            raise self._lose(state.history.seq)
         return events
 
     @property
     def seq(self) -> int:
         """The number of the last event that is known here."""
-        return 0 if self._advisor is None else self._advisor.ledger.seq
+        return 0 if self._state is None else self._state.history.seq
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
-        """All of them, whatever becomes of the advisor; or at most so many after one."""
+        """All of them, whatever becomes of the state; or at most so many after one."""
         before = None if most is None else after + most + 1
         with self.lock, self.storage.reading() as log:
             if after == 0:
@@ -314,40 +318,40 @@ class Session:
                 last = portion[-1].seal
         return events, last
 
-    def head(self, advisor: Advisor) -> str:
+    def head(self, state: StudyState) -> str:
         """The number and the seal of the last event; "" where nothing outlives the process, so that
         there is nothing to compare.
         """
-        return f"{advisor.ledger.seq}:{advisor.ledger.seal}" if self.storage.url else ""
+        return f"{state.history.seq}:{state.history.seal}" if self.storage.url else ""
 
-    def _catch_up(self, log: Log) -> Advisor:
+    def _catch_up(self, log: Log) -> StudyState:
         """Fold what others have stored."""
         if self._lost is not None:
             raise said_by(StoreError, self._lost)
-        advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
-        seq, known = advisor.ledger.seq, advisor.ledger.seal
+        state = self._state or load(self.setting, self.engine, log.snapshot(digest()))
+        seq, known = state.history.seq, state.history.seal
         # in one read, which is of one moment in any database
         news = log.events(after=max(seq - 1, 0))
         # the last one must be there, as it knows it
         if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
-            if self._advisor is not None:
+            if self._state is not None:
                 raise self._lose(seq)
             # that was a snapshot of other events
-            advisor, seq = (load(self.setting, self.engine, None), 0)
+            state, seq = (load(self.setting, self.engine, None), 0)
             news = log.events()
         if self._hurry and len(news) > EVERY:
             raise Behind
         self._due |= len(news) > EVERY
-        self._advisor = advisor
+        self._state = state
         for one in news[1:] if seq else news:
-            check_seal(advisor.ledger.seal, one, self.name)
-            self.go_on(advisor, one, log)
-        ledger = advisor.ledger
+            check_seal(state.history.seal, one, self.name)
+            self.go_on(state, one, log)
+        history = state.history
         self.at = log.now()
         self.off = clock.off(self.at)
         self.say(self.off)
-        self.say(mixed(ledger.versions, ledger.turns))
-        return advisor
+        self.say(mixed(history.versions, history.turns))
+        return state
 
     def say(self, what: Sentence | None) -> None:
         """Warn, once."""
@@ -370,35 +374,35 @@ class Session:
 
     def go_on(
         self,
-        advisor: Advisor,
+        state: StudyState,
         one: Sealed,
         log: Log,
         before: Sequence[Sealed] = (),
         chosen: bool = False,
     ) -> None:
         """One more event; before: those that come before it and are not stored yet."""
-        advisor.apply(one.event, _Past(self, advisor.ledger, log, before), chosen)
-        advisor.ledger.seal = one.seal
-        if self._whole is not None and self._whole.open is advisor.ledger.open:
-            self._whole = None  # the advisor goes on with its rounds
+        state.apply(one.event, _Past(self, state.history, log, before), chosen)
+        state.history.seal = one.seal
+        if self._whole is not None and self._whole.open is state.history.open:
+            self._whole = None  # the state goes on with its rounds
             self._due = True  # whoever opens the study need not look back at all of them again
 
     def whole(
-        self, event: Event, ledger: Ledger, log: Log, before: Sequence[Sealed] = ()
-    ) -> Ledger:
-        """All rounds of a study as far as a ledger knows it, for the event that comes next; before:
-        as for `go_on`.
+        self, event: Event, history: History, log: Log, before: Sequence[Sealed] = ()
+    ) -> History:
+        """All rounds of a study as far as a history knows it, for the event that comes next;
+        before: as for `go_on`.
         """
-        if self._whole is None and self._hurry and ledger.seq > EVERY:
+        if self._whole is None and self._hurry and history.seq > EVERY:
             raise Behind(event)
-        whole = self._whole or Ledger.of(len(ledger.pending), (), ledger.first)
+        whole = self._whole or History.of(len(history.pending), (), history.required)
         after = max(whole.seq - 1, 0)
-        news = log.events(after, ledger.seq + 1)
+        news = log.events(after, history.seq + 1)
         news += [one for one in before if one.event.seq > after]
         if whole.seq:
             if not news or news[0].seal != whole.seal:  # it is of other events
                 self._whole = None
-                return self.whole(event, ledger, log, before)
+                return self.whole(event, history, log, before)
             del news[0]
         with no_collecting():
             for one in news:
@@ -416,16 +420,16 @@ class Session:
         with deferred():
             try:
                 with self.storage.reading() as log:
-                    advisor = self._catch_up(log)
+                    state = self._catch_up(log)
                     if coming is not None:
-                        whole = self.whole(coming, advisor.ledger, log)
-                        advisor.ledger.rehearse(whole, coming)
+                        whole = self.whole(coming, state.history, log)
+                        state.history.rehearse(whole, coming)
             except BaseException:
                 self._forget()
                 raise
 
     def _forget(self) -> None:
-        self._advisor = self._whole = None
+        self._state = self._whole = None
 
     def close(self) -> None:
         """Let go of the storage, when what is under way is done; a snapshot that is due is
@@ -455,9 +459,9 @@ class Session:
         if self._due and self._spent >= RATE * self._price:
             began = perf_counter()
             with self.lock:
-                advisor, self._due, self._spent = self._advisor, False, 0.0
-                taken = None if advisor is None else capture(advisor)
-                seq = 0 if advisor is None else advisor.ledger.seq
+                state, self._due, self._spent = self._state, False, 0.0
+                taken = None if state is None else capture(state)
+                seq = 0 if state is None else state.history.seq
             if taken is not None:
                 body = pack(*taken)
                 with self.lock, self.storage.writing() as log:
@@ -469,12 +473,12 @@ class Session:
 
 
 class _Past(NamedTuple):
-    """What was before an event, for a ledger that looks back."""
+    """What was before an event, for a history that looks back."""
 
     session: Session
-    ledger: Ledger
+    history: History
     log: Log
     before: Sequence[Sealed]
 
-    def whole(self, event: Event) -> Ledger:
-        return self.session.whole(event, self.ledger, self.log, self.before)
+    def whole(self, event: Event) -> History:
+        return self.session.whole(event, self.history, self.log, self.before)

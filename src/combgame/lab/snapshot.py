@@ -1,4 +1,4 @@
-"""An advisor in bytes, so that opening a study need not decide everything again. It is only a copy:
+"""A state in bytes, so that opening a study need not decide everything again. It is only a copy:
 the events are what counts.
 
 Deciding everything again, from the events alone.
@@ -18,9 +18,9 @@ from ..engine.state import Floats
 from ..engine.user_code import SIGNATURE
 from ..storage.events import Event, head_of
 from .corrections import level
-from .diagnostics import Opening
-from .policy import Advisor
+from .policy import InitialDesign
 from .settings import Setting
+from .state import StudyState
 from .versions import named, not_vouched
 
 
@@ -54,11 +54,11 @@ class Replay:
 
 def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
     """Fold all events anew, choosing every round again."""
-    advisor = Advisor(setting, engine, whole=True)
+    state = StudyState(setting, engine, whole=True)
     for event in events:
-        advisor.apply(event)
-    ledger, differences = advisor.ledger, advisor.differences
-    known: dict[str, Any] = {"events": len(events), "rounds": ledger.asked}
+        state.apply(event)
+    history, differences = state.history, state.differences
+    known: dict[str, Any] = {"events": len(events), "rounds": history.asked}
     text = "{events:count event}, {rounds:count round}: "
     if differences:
         text += (
@@ -69,16 +69,16 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
         known |= {"n": len(differences), "version": named(events[0].version)}
     else:
         text += "every round is chosen again as it was asked"
-    if stays := not_vouched(advisor.ended or {}):
+    if stays := not_vouched(state.monitor.ended or {}):
         text += ". {stays}"
         known["stays"] = stays
-    if advisor.changes:
+    if state.history.n_changes:
         text += ". {level:capital}"
-        known["level"] = level(ledger.retractions, ledger.corrections, advisor.delta)
+        known["level"] = level(history.retractions, history.corrections, state.monitor.delta)
     sentence = (
         Sentence("differs", text, **known) if differences else Sentence("same", text, **known)
     )
-    return Replay(len(events), ledger.asked, tuple(differences), sentence, head_of(events))
+    return Replay(len(events), history.asked, tuple(differences), sentence, head_of(events))
 
 
 EVERY = 500  # events
@@ -96,37 +96,37 @@ class Copy(NamedTuple):
         return cls(array.dtype.str, array.shape, array.tobytes())
 
 
-def dump(advisor: Advisor) -> bytes | None:
-    """All that an advisor has become; None if its rule is an object of a kind that cannot be
+def dump(state: StudyState) -> bytes | None:
+    """All that a state has become; None if its rule is an object of a kind that cannot be
     written down.
     """
-    taken = capture(advisor)
+    taken = capture(state)
     return None if taken is None else pack(*taken)
 
 
-def capture(advisor: Advisor) -> tuple[str, list[Copy]] | None:
+def capture(state: StudyState) -> tuple[str, list[Copy]] | None:
     """The same, not packed yet: plain data as JSON, and copies of the arrays, one of those that
     share their memory.
     """
-    rule = leaves_of(advisor.rule)
+    rule = leaves_of(state.policy.rule)
     if not all(
         isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE)
         for leaf in rule
     ):
         return None
-    advisor.opening.settle(advisor.setting.problem)
+    state.policy.initial_design.settle(state.setting.problem)
     facts = {
-        "ledger": advisor.ledger.plain(),
-        "rng": advisor.rng.bit_generator.state,
-        "ended": advisor.ended,
-        "late": advisor.late,
-        "due": advisor.due,
-        "differences": advisor.differences,
-        "opening": advisor.opening.plain(),
+        "history": state.history.plain(),
+        "rng": state.policy.rng.bit_generator.state,
+        "ended": state.complete_end(),
+        "late": state.monitor.n_late,
+        "due": state.monitor.due,
+        "differences": state.differences,
+        "opening": state.policy.initial_design.plain(),
     }
     copies: dict[Any, Any] = {}
-    arrays = [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor)
-    arrays.append(advisor.opening.values())
+    arrays = [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(state)
+    arrays.append(state.policy.initial_design.values())
     for one in arrays:
         place = one.__array_interface__["data"][0], one.dtype.str, one.shape, one.strides
         if place not in copies:
@@ -171,44 +171,54 @@ def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     ]
 
 
-def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advisor:
-    """An advisor as it was when it was dumped; a new one if there is nothing that fits."""
-    advisor = Advisor(setting, engine)
+def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> StudyState:
+    """A state as it was when it was dumped; a new one if there is nothing that fits."""
+    state = StudyState(setting, engine)
     if kept is None:
-        return advisor
+        return state
     facts, bodies = unpack(kept[1])
     arrays = iter(bodies)
-    advisor.ledger.restore(facts["ledger"])
-    advisor.rule = rebuilt(advisor.rule, arrays)
-    if advisor.changes or advisor.ledger.carried:
-        advisor.charge()
-    for old in beside(advisor):
+    state.history.restore(facts["history"])
+    state.policy.rule = rebuilt(state.policy.rule, arrays)
+    if state.history.n_changes or state.history.carried:
+        state.reset_stopping()
+    for old in beside(state):
         old[...] = next(arrays)
-    advisor.told.game.rewards.estimate(advisor.ledger.seen)  # variances, where they are not stated
-    advisor.rng.bit_generator.state = facts["rng"]
-    advisor.ended, advisor.late, advisor.due, advisor.differences = (
+    state.monitor.told.game.rewards.estimate(
+        state.history.seen
+    )  # variances, where they are not stated
+    state.policy.rng.bit_generator.state = facts["rng"]
+    state.monitor.ended, state.monitor.n_late, state.monitor.due, state.differences = (
         facts["ended"],
         facts["late"],
         facts["due"],
         facts["differences"],
     )
-    advisor.opening = Opening.of(facts["opening"], next(arrays))
-    return advisor
+    state.policy.initial_design = InitialDesign.of(facts["opening"], next(arrays))
+    return state
 
 
-def beside(advisor: Advisor) -> list[Floats]:
-    """The arrays of an advisor that are not its rule's: what was seen and what is thought of it.
+def beside(state: StudyState) -> list[Floats]:
+    """The arrays of a state that are not its rule's: what was seen and what is thought of it.
     Their sizes never change.
     """
     parts = (
-        advisor.ledger.seen,
-        advisor.told.view,
-        advisor.told.game.judge,
-        advisor.ahead.game.judge,
+        state.history.seen,
+        state.monitor.told.view,
+        state.monitor.told.game.judge,
+        state.policy.ahead.game.judge,
     )
     kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
-    own = advisor.ledger
-    own_arrays = [own.pending, own.drawn, own.had, own.far, own.late, own.early, own.begun]
+    own = state.history
+    own_arrays = [
+        own.pending,
+        own.n_requested,
+        own.n_received,
+        own.extremes,
+        own.late_stats,
+        own.initial_residuals,
+        own.begun,
+    ]
     return [*own_arrays, *kept]
 
 

@@ -11,6 +11,7 @@ from .._display.text import count, weighed
 from .._messages import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from ..engine.state import arms_of
 from ..engine.user_code import own_errors
+from .analysis import batch_warning, doubts, estimates, margin, noise
 from .block_effects import apart
 from .corrections import level
 from .decision import licence, so_far, whose
@@ -18,7 +19,7 @@ from .diagnostics import Noise
 from .estimates import Estimate, Margin
 from .forecast import MANY, along, forecast
 from .outliers import Doubt
-from .policy import Advisor
+from .state import StudyState
 from .versions import due, mixed, not_vouched, other_sources
 
 PROVED = "proved"  # the label of a threshold of which no more is to be said
@@ -199,9 +200,9 @@ class Status:
         return f": {several(words, most)}" if words else ""
 
 
-def settings(advisor: Advisor) -> dict[str, Any]:
+def settings(state: StudyState) -> dict[str, Any]:
     """What the study was made with, as plain data; max_rounds and deadline as they are now."""
-    setting, end = advisor.setting, advisor.deadline
+    setting, end = state.setting, state.history.limits["deadline"]
     rule = setting.rule if isinstance(setting.rule, str) else repr(setting.rule)
     return {
         "delta": setting.delta,
@@ -211,7 +212,7 @@ def settings(advisor: Advisor) -> dict[str, Any]:
         "epsilon": setting.epsilon,
         "min_pulls": setting.min_pulls,
         **({"replicates": setting.replicates} if setting.replicates > 1 else {}),
-        "max_rounds": advisor.max_rounds,
+        "max_rounds": state.history.max_rounds,
         "deadline": None if end is None else local(end),
         **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
         **({"level": "per play"} if setting.problem.rewards.levels() else {}),
@@ -249,19 +250,19 @@ def listed(settings: dict[str, Any]) -> str:
     return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
 
 
-def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
+def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
     """The closest rivals first, that is those against which most evidence is missing, ties by name;
     of more than `MANY` arms, only one. Another answer lacks an arm of the
     leader or has one more, so forcing each arm in turn meets them.
     """
-    problem, side = advisor.setting.problem, advisor.told
-    seen, best, game, trial = advisor.ledger.seen, side.view.best, side.game, np.zeros(problem.d)
-    least, nearest = advisor.weakest()
+    problem, side = state.setting.problem, state.monitor.told
+    seen, best, game, trial = state.history.seen, side.view.best, side.game, np.zeros(problem.d)
+    least, nearest = state.monitor.weakest()
     evidence = {nearest: least}
     if problem.d <= MANY:
         force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
         with own_errors():
-            for arm in np.flatnonzero(advisor.needed):
+            for arm in np.flatnonzero(state.monitor.needed):
                 score = seen.feasible.copy()
                 score[arm] = -force if best[arm] > 0.5 else force
                 game.answers.argmax(score, trial)
@@ -274,48 +275,49 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
         Rival(
             answer,
             named[answer],
-            *advisor.shown(value, answer),
+            *state.monitor.shown(value, answer),
             float(mean[list(leader)].sum() - mean[list(answer)].sum())
-            if advisor.comparable(answer)
+            if state.monitor.comparable(answer)
             else None,
         )
         for answer, value in order[:most]
     )
 
 
-def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
+def standing(state: StudyState, name: str, phase: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
-    problem = advisor.setting.problem
-    facts = advisor.ended or advisor.facts(state)
-    known = advisor.ledger.open
+    problem = state.setting.problem
+    running = phase == "running"
+    facts = state.monitor.facts() if running else state.ending(phase)
+    known = state.history.open
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
     waiting = tuple(number for number, one in known.items() if one.waiting)
-    if state == "running":
-        lead, shown = advisor.margin(), tuple(advisor.estimates())
+    if running:
+        lead, shown = margin(state.monitor), tuple(estimates(state.monitor))
     else:
         lead = Margin.of(facts["margin"])
         shown = tuple(Estimate(*one) for one in facts["estimates"])
-    leader, doubts = tuple(facts["answer"]), advisor.doubts()
-    close = rivals(advisor) if leader else ()
+    leader, doubtful = tuple(facts["answer"]), doubts(state.monitor)
+    close = rivals(state) if leader else ()
     left, enough = None, None
-    if state == "running":
+    if running:
         within = None if lead is None or lead.doubted else lead.within
-        epsilon = advisor.setting.epsilon
+        epsilon = state.setting.epsilon
         half = epsilon if within is None else float(f"{0.5 * within:.2g}")
         if problem.rewards.levels():
-            left, sooner = along(advisor), None
+            left, sooner = along(state), None
         else:
-            left, sooner = forecast(advisor, close, [epsilon, half])
-        if within is not None and half > epsilon and not doubts:
+            left, sooner = forecast(state, close, [epsilon, half])
+        if within is not None and half > epsilon and not doubtful:
             enough = good_enough(within, half, sooner, left, facts["rounds"])
-    if advisor.late and close:  # what is known now is not what it stopped with
+    if state.monitor.n_late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
         behind = None if lead is None else lead.value
         close = (Rival(old, problem.label(old), facts["evidence"], facts["threshold"], behind),)
     return Status(
         name,
-        state,
+        phase,
         leader,
         problem.label(leader) if leader else "nobody yet",
         facts["evidence"],
@@ -327,11 +329,11 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         overdue,
         waiting,
         left,
-        advice(advisor, state, out, overdue, left, advisor.max_rounds, len(doubts)),
+        advice(state, phase, out, overdue, left, state.history.max_rounds, len(doubtful)),
         tuple(known[number].client for number in out),
-        doubts,
-        settings(advisor),
-        advisor.late,
+        doubtful,
+        settings(state),
+        state.monitor.n_late,
         facts["retractions"],
         facts["corrections"],
         facts["delta"],
@@ -339,40 +341,42 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         lead,
         enough,
         shown,
-        advisor.noise(),
-        advisor.unstated(),
-        so_far(advisor, facts) if state not in ("running", "certified") else None,
-        needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
-        not_vouched(facts) or licence(advisor.setting.stopping.validity),
-        notes(advisor),
-        compared(advisor, leader) if problem.rewards.levels() and facts["values"] else None,
+        noise(state.monitor),
+        batch_warning(state.monitor, state.policy),
+        so_far(state, facts) if phase not in ("running", "certified") else None,
+        needs(state, facts["threshold"]) if running and facts["values"] else None,
+        not_vouched(facts) or licence(state.setting.stopping.validity),
+        notes(state),
+        compared(state, leader) if problem.rewards.levels() and facts["values"] else None,
     )
 
 
-def notes(advisor: Advisor) -> tuple[Sentence, ...]:
+def notes(state: StudyState) -> tuple[Sentence, ...]:
     """On the versions of combgame that wrote it."""
-    by, turns = advisor.ledger.versions, advisor.ledger.turns
+    by, turns = state.history.versions, state.history.turns
     said = mixed(by, turns) or other_sources(by, turns)
-    return tuple(one for one in (said, due() if advisor.due else None) if one is not None)
+    return tuple(one for one in (said, due() if state.monitor.due else None) if one is not None)
 
 
-def compared(advisor: Advisor, leader: tuple[int, ...]) -> Sentence | None:
-    ledger = advisor.ledger
-    return apart(advisor.setting.problem, ledger.seen.blocks, ledger.blocks, ledger.held, leader)
+def compared(state: StudyState, leader: tuple[int, ...]) -> Sentence | None:
+    history = state.history
+    return apart(
+        state.setting.problem, history.seen.blocks, history.blocks, history.held_back, leader
+    )
 
 
 FEE = 0.1  # what is asked for beyond the level, from which on it is said why
 
 
-def needs(advisor: Advisor, needed: float) -> Sentence | None:
+def needs(state: StudyState, needed: float) -> Sentence | None:
     """Why what is needed grows, with the same delta: a mixture over all leads pays for the looks
     that it allows, and for a sigma that it has to find out. The rest of it does not change.
     """
-    level = float(advisor.told.game.judge.level(int(advisor.ledger.seen.clock[0]), 0))
+    level = float(state.monitor.told.game.judge.level(int(state.history.seen.clock[0]), 0))
     if not FEE <= needed - level < math.inf:
         return None
     text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
-    if advisor.problem.rewards.known:
+    if state.problem.rewards.known:
         text += ": the latter grows slowly with values and evidence"
     else:
         text += " with a sigma that is not known: the latter changes with values and evidence"
@@ -416,8 +420,8 @@ the best answer some 90 to 400.
 
 
 def advice(
-    advisor: Advisor,
-    state: str,
+    state: StudyState,
+    phase: str,
     out: tuple[int, ...],
     overdue: tuple[int, ...],
     left: tuple[int, int] | None,
@@ -425,38 +429,38 @@ def advice(
     doubtful: int,
 ) -> Sentence:
     """What to do next. doubtful: how many values are hard to believe."""
-    n, problem = len(out), advisor.setting.problem
+    n, problem = len(out), state.setting.problem
     says, these = Phrase("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
-    if state == "certified":
-        text, validity = "Stop: the answer is certified", advisor.setting.stopping.validity
+    if phase == "certified":
+        text, validity = "Stop: the answer is certified", state.setting.stopping.validity
         if not validity.proved:
             text += " by the {whose} threshold {name}"
         if doubtful:
             text += (
                 ", but {doubtful:count value} {doubtful:is|are} hard to believe: look there first"
             )
-        misfit = advisor.noise()
+        misfit = noise(state.monitor)
         if misfit is not None and misfit.contradicted:
             text += ", but the stated sigma does not fit the values"
         text += "; {says} why"
         if out:
             text += ". The " + these + " {n:is|are} not needed"
-        known = {"whose": whose(validity), "name": advisor.setting.stopping.name}
+        known = {"whose": whose(validity), "name": state.setting.stopping.name}
         return Sentence("stop", text, doubtful=doubtful, n=n, says=says, **known)
-    if state != "running":
+    if phase != "running":
         text = "It has stopped without a certified answer ({says} what is known)"
-        if state == "budget":
+        if phase == "budget":
             more = Call("extend", max_rounds=..., reason=...)
             remedy = "{more} gives it more rounds"
             return Sentence("budget-spent", text, remedy=remedy, says=says, more=more)
-        if state == "deadline":
+        if phase == "deadline":
             more = Call("extend", deadline=..., reason=...)
             remedy = "{more} gives it more time"
             return Sentence("deadline-passed", text, remedy=remedy, says=says, more=more)
         return Sentence("stopped", text, says=says)
-    later = bool(advisor.ledger.late[0].any())
+    later = bool(state.history.late_stats[0].any())
     if later and problem.rewards.pooled and not problem.rewards.levels():
-        late = [number for number in advisor.ledger.awaited if number in out]
+        late = [number for number in state.history.awaited if number in out]
         if late:
             return Sentence(
                 "start-waits",
@@ -467,9 +471,9 @@ def advice(
                 rounds=late[:LONGEST],
                 fail=Call("fail", late[0], "reason"),
             )
-    told = advisor.ledger.seen.counts + advisor.ledger.pending
-    silent = np.flatnonzero(advisor.needed & (told == 0.0))
-    if silent.size and advisor.ledger.told >= 2 * len(advisor.start):
+    told = state.history.seen.counts + state.history.pending
+    silent = np.flatnonzero(state.monitor.needed & (told == 0.0))
+    if silent.size and state.history.n_told >= 2 * len(state.policy.start):
         return Sentence(
             "silent-arm",
             "Look at arm {arm}: no value of it counts (they are missing, or were retracted); "
@@ -484,10 +488,10 @@ def advice(
             n=len(overdue),
             rounds=list(overdue)[:LONGEST],
         )
-    if most is not None and advisor.ledger.plays >= most and out:
+    if most is not None and state.history.plays >= most and out:
         text = "The budget of {max_rounds:,} rounds is out: tell the " + these
         return Sentence("budget-out", text, max_rounds=most, n=n)
-    if left is not None and most is not None and advisor.ledger.told + left[0] > most:
+    if left is not None and most is not None and state.history.n_told + left[0] > most:
         return Sentence(
             "budget-short",
             "At this rate {limit} will not be enough: expect {low:,} to {high:,} more",
@@ -497,9 +501,9 @@ def advice(
             high=left[1],
             extend=Call("extend"),
         )
-    if out and advisor.ledger.held:
-        first, size, asked, _ = advisor.ledger.blocks[0]
-        late = [number for number in out if advisor.ledger.open[number].block[0] == first]
+    if out and state.history.held_back:
+        first, size, asked, _ = state.history.blocks[0]
+        late = [number for number in out if state.history.open[number].block[0] == first]
         if late:
             return Sentence(
                 "block-waits",
@@ -512,7 +516,7 @@ def advice(
                 size=size,
                 n=len(late),
                 rounds=late[:LONGEST],
-                held=len(advisor.ledger.held),
+                held=len(state.history.held_back),
             )
     look = ""
     if doubtful:

@@ -20,7 +20,7 @@ from ..storage.open import open_storage
 from . import corrections
 from .block_effects import replicates_of
 from .decision import Decision, decide
-from .history import Ledger, check_replicates, values_of
+from .history import History, check_replicates, values_of
 from .inputs import (
     asked_of,
     client_of,
@@ -32,7 +32,6 @@ from .inputs import (
     rounds_of,
     todo_of,
 )
-from .policy import Advisor
 from .round import (
     Record,
     Round,
@@ -46,6 +45,7 @@ from .round import (
 )
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, past, setting_from
+from .state import StudyState
 from .values import Entry, coincidence, fingerprint, read_values
 from .versions import here, made_by
 from .view import Queries
@@ -122,7 +122,7 @@ class Study(Queries):
         described = setting.described()
         if expects is not None:
             described["expects"] = positive("expects", expects)
-        Advisor(setting, engine)  # whatever does not fit is said before anything is stored
+        StudyState(setting, engine)  # whatever does not fit is said before anything is stored
         by, storing = client_of(client), open_storage(storage, name, timeout, mode)
         try:
             event = Event(1, "created", storing.now(), client=by, data=described, version=here())
@@ -235,51 +235,53 @@ class Study(Queries):
         most = asked_of(n, lease, replicates)
         with self._session.writing(client_of(client) or self.client) as batch:
             rounds = self._give(batch, most, lease, replicates)
-            state = batch.advisor.state(batch.at)
+            phase = batch.state.phase(batch.at)
             batch.answer = [vars(one) for one in rounds]
             decision = self._certified(batch)
         self._call(asked=rounds, certified=decision)
         if n is not None:
             return rounds
         if not rounds:
-            raise nothing_to_ask(self.name, state)
+            raise nothing_to_ask(self.name, phase)
         return rounds[0]
 
     def _give(
         self, batch: Batch, most: int, lease: float | None, replicates: int | None = None
     ) -> list[Round]:
-        advisor, ledger = batch.advisor, batch.advisor.ledger
-        if advisor.state(batch.at) != "running":
+        state, history = batch.state, batch.state.history
+        if state.phase(batch.at) != "running":
             return []
         given: dict[int, None] = {}  # in their order
         until = None if lease is None else batch.at + lease
 
         def again(number: int) -> None:
-            batch.add("asked", number, arms=ledger.open[number].arms, until=until, again=True)
+            batch.add("asked", number, arms=history.open[number].arms, until=until, again=True)
 
-        for number, one in sorted(ledger.open.items()):
+        for number, one in sorted(history.open.items()):
             if len(given) < most and batch.client is not None and one.client == batch.client:
                 if one.expired(batch.at) or lease is not None:
                     again(number)
                 given[number] = None
-        left = [(number, one) for number, one in sorted(ledger.open.items()) if number not in given]
+        left = [
+            (number, one) for number, one in sorted(history.open.items()) if number not in given
+        ]
         for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
             if len(given) < most and (
-                (one.waiting and advisor.affordable) or one.expired(batch.at)
+                (one.waiting and history.affordable) or one.expired(batch.at)
             ):
                 again(number)
                 given[number] = None
-        while len(given) < most and advisor.affordable:
-            usual, number = self._setting.replicates, ledger.last + 1
-            times = replicates_of(ledger.blocks, number, usual, replicates)
+        while len(given) < most and history.affordable:
+            usual, number = self._setting.replicates, history.last + 1
+            times = replicates_of(history.blocks, number, usual, replicates)
             if License.NORMAL in claimed(self.problem.rewards):
-                check_replicates(ledger, times)
+                check_replicates(history, times)
             chosen = batch.choose(most - len(given))
             if times != 1:
                 chosen["replicates"] = times
             given[number] = None
             batch.add("asked", number, until=until, chosen=True, **chosen)
-        return [as_round(self.problem, ledger.open[number]) for number in given]
+        return [as_round(self.problem, history.open[number]) for number in given]
 
     def tell(
         self,
@@ -366,7 +368,7 @@ class Study(Queries):
         for k, (number, new) in enumerate(fresh.items(), start=1):
             # judged after the last of them
             more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
-            last = final and number in batch.advisor.ledger.open
+            last = final and number in batch.state.history.open
             said = {str(arm): entry for arm, entry in new.items()}
             batch.add("told", number, values=said, final=last, **more)
         return fresh
@@ -486,7 +488,7 @@ class Study(Queries):
         def act(batch: Batch) -> Decision | None:
             if round is None:
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
-                if batch.advisor.ledger.seen.counts[which] == 0.0:
+                if batch.state.history.seen.counts[which] == 0.0:
                     text = "no value of arm {arm} was told, so there is nothing to retract"
                     raise StudyError("arm-not-told", text, arm=self.problem.label([which]))
                 batch.add("retracted", None, reason, arm=which)
@@ -535,8 +537,8 @@ class Study(Queries):
         given = observed_of(values, self.problem, self.name, again)
         about: dict[str, Any] = {"planned": True} if either("planned", planned) else {}
         with self._session.writing(client_of(client) or self.client) as batch:
-            number = batch.advisor.ledger.last + 1
-            before = batch.advisor.ledger.prints.get(fingerprint(given))
+            number = batch.state.history.last + 1
+            before = batch.state.history.fingerprints.get(fingerprint(given))
             if before is not None and not again and not coincidence(self.problem, given):
                 raise StudyError(
                     "observed-before",
@@ -563,8 +565,8 @@ class Study(Queries):
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.moment(history=True) as then:
             corrections.check_fits(old.problem, self.problem, [one.id for one in then.pending])
-            ledger = Ledger.of(old.problem.d, then.events, old._setting.first())
-            observed = corrections.observations(ledger, old.problem, self.problem)
+            history = History.of(old.problem.d, then.events, old._setting.first())
+            observed = corrections.observations(history, old.problem, self.problem)
             left = then.status.delta / old._setting.delta
         given = sum(values_of(entry) for one in observed for entry in one["values"].values())
         if not observed:
@@ -576,10 +578,10 @@ class Study(Queries):
             "values": given,
             "m": self.problem.d - old.problem.d,
             "covered": corrections.covered(old.problem, self.problem),
-            "happened": corrections.happened(ledger),
+            "happened": corrections.happened(history),
         }
         with self._session.writing(client_of(client) or self.client) as batch:
-            if batch.advisor.ledger.last:
+            if batch.state.history.last:
                 text = "study {name!r} has begun already"
                 remedy = "carry data over into a new study"
                 raise StudyError("has-begun", text, remedy=remedy, name=self.name)
@@ -609,12 +611,12 @@ class Study(Queries):
         reason = reason_of(reason)
         given = limits_of(max_rounds, deadline)
         with self._session.writing(client_of(client) or self.client) as batch:
-            advisor = batch.advisor
-            if advisor.ended is not None:
+            state = batch.state
+            if state.monitor.ended is not None:
                 text = "study {name!r} has ended ({why}), so there is nothing to extend"
-                raise StudyError("ended", text, name=self.name, why=advisor.ended["why"])
+                raise StudyError("ended", text, name=self.name, why=state.monitor.ended["why"])
             for what, new in given.items():
-                old = getattr(advisor, what)
+                old = state.history.limits[what]
                 if old is None:
                     raise StudyError(
                         "no-limit",
@@ -641,19 +643,22 @@ class Study(Queries):
         """End the study by hand, if it is not certified; stopping it twice is harmless."""
         reason = reason_of(reason)
         with self._session.writing(client_of(client) or self.client) as batch:
-            if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
+            if (
+                batch.state.monitor.ended is not None
+                and batch.state.monitor.ended["why"] == "certified"
+            ):
                 text = "study {name!r} is certified; there is nothing to stop"
                 raise StudyError("certified-already", text, name=self.name)
-            if batch.advisor.ledger.stopped is None:
+            if batch.state.history.stopped is None:
                 batch.add("closed", None, reason)
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has; taken before anybody else can
         write.
         """
-        ended = batch.advisor.ended
+        ended = batch.state.monitor.ended
         return (
-            decide(batch.advisor, ended, self._session.head(batch.advisor))
+            decide(batch.state, batch.state.ending("certified"), self._session.head(batch.state))
             if batch.certified and ended
             else None
         )

@@ -18,11 +18,11 @@ from ..storage.events import Event, check_head, head_of, no_collecting
 from ..storage.files import path_of
 from .decision import Decision, decide
 from .exports import LEVELS, arm_rows, history, rows
-from .policy import Advisor
 from .round import Round, as_round
 from .session import Session
 from .settings import Setting
 from .snapshot import Replay, replay
+from .state import StudyState
 from .status import Status, standing
 
 
@@ -34,21 +34,21 @@ class Moment:
     def __init__(
         self,
         name: str,
-        advisor: Advisor,
+        state: StudyState,
         at: float,
         head: str,
         events: list[Event] | None,
         off: Sentence | None = None,
     ) -> None:
-        self.name, self.problem = name, advisor.setting.problem
-        self._now, self._at, self._head, self._events = advisor, at, head, events
+        self.name, self.problem = name, state.setting.problem
+        self._now, self._at, self._head, self._events = state, at, head, events
         self._off = off  # what is to be said of this machine's clock
-        self._seq = advisor.ledger.seq
+        self._seq = state.history.seq
 
     @property
-    def _advisor(self) -> Advisor:
+    def _state(self) -> StudyState:
         """As long as nothing has happened since."""
-        if self._now.ledger.seq != self._seq:
+        if self._now.history.seq != self._seq:
             raise StudyError(
                 "moment-passed",
                 "study {name!r} has changed since this moment",
@@ -73,7 +73,7 @@ class Moment:
     @property
     def state(self) -> str:
         """ "running", "certified", "budget", "deadline" or "by hand"."""
-        return self._advisor.state(self._at)
+        return self._state.phase(self._at)
 
     @property
     def head(self) -> str:
@@ -83,19 +83,19 @@ class Moment:
     @property
     def stopping(self) -> Stopping:
         """What judges it now."""
-        return self._advisor.stopping
+        return self._state.monitor.stopping
 
     @property
     def pending(self) -> list[Round]:
         """The rounds that are out, or failed and to be asked again."""
-        return [as_round(self.problem, one) for one in self._advisor.ledger.open.values()]
+        return [as_round(self.problem, one) for one in self._state.history.open.values()]
 
     def open_rounds(self) -> list[dict[str, Any]]:
         """One row per pending round, the oldest first: who has it, since when, until when, and
         whether that is over; `waiting`: it failed, and is asked again next; `mark`: as its todo has
         it.
         """
-        known = self._advisor.ledger.open
+        known = self._state.history.open
         return [
             {
                 "round": one.number,
@@ -113,38 +113,34 @@ class Moment:
 
     def within(self) -> dict[int, Floats]:
         """Where plays have levels, the values of all rounds, as `outliers.gathered` takes them."""
-        return self._advisor.ledger.within()
+        return self._state.history.within()
 
     @property
     def status(self) -> Status:
         """Where it stands, and what to do next; print it."""
-        known = standing(self._advisor, self.name, self.state, self._at, self._head)
+        known = standing(self._state, self.name, self.state, self._at, self._head)
         return known if self._off is None else replace(known, notes=(*known.notes, self._off))
 
     @property
     def decision(self) -> Decision | None:
         """Why it stopped, and what is known; None while it runs."""
-        advisor, why = self._advisor, self.state
-        return (
-            None
-            if why == "running"
-            else decide(advisor, advisor.ended or advisor.facts(why), self._head)
-        )
+        state, why = self._state, self.state
+        return None if why == "running" else decide(state, state.ending(why), self._head)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
         if not isinstance(level, str) or level not in LEVELS:
             raise unknown("level", level, LEVELS)
-        advisor = self._advisor
+        state = self._state
         if level == "arm":
-            return arm_rows(advisor)
-        return rows(advisor.setting.problem, self.events, level)
+            return arm_rows(state)
+        return rows(state.setting.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told, and the delta at which it
         was judged; of so many moments at most, the last among them.
         """
-        return history(self._advisor.setting, self._advisor.engine, self.events, most)
+        return history(self._state.setting, self._state.engine, self.events, most)
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """All of it, as plain data."""
@@ -223,9 +219,9 @@ class Queries:
         ...     now.status.state, now.decision
         ('running', None)
         """
-        with self._session.reading(history) as (advisor, events):
+        with self._session.reading(history) as (state, events):
             session, known = self._session, events if history else None
-            yield Moment(self.name, advisor, session.at, session.head(advisor), known, session.off)
+            yield Moment(self.name, state, session.at, session.head(state), known, session.off)
 
     @property
     def state(self) -> str:

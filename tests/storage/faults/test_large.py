@@ -14,13 +14,13 @@ import combgame as cg
 from combgame.lab import session, snapshot
 from combgame.lab.diagnostics import squares_of, values_in
 from combgame.lab.exports import read_sheet
-from combgame.lab.history import Ledger
+from combgame.lab.history import History
 from combgame.lab.round import Record, Told
 from combgame.lab.snapshot import dump
 from combgame.storage import database as sql
 from combgame.storage import transaction
 from combgame.storage.events import compact
-from tests.studies import HARD, advisor_of
+from tests.studies import HARD, state_of
 from tests.unit.stopping.test_levels import two_way
 
 FEW = cg.Problem(cg.Arms(4), rewards=cg.Gaussian(1.0))
@@ -131,8 +131,8 @@ def test_whoever_opens_a_study_after_a_retraction_does_not_look_back_again(url, 
 
 def same_state(one, two):
     """All but the times and the seals."""
-    mine, its = (advisor_of(study) for study in (one, two))
-    facts = [(x.facts("running"), x.ledger.plain()) for x in (mine, its)]
+    mine, its = (state_of(study) for study in (one, two))
+    facts = [(x.monitor.facts(), x.history.plain()) for x in (mine, its)]
     for _, plain in facts:
         del plain["seal"]
         for record in plain["open"]:
@@ -181,7 +181,7 @@ def test_what_others_retracted_is_folded_before_one_writes(url, seen):
         seen.clear()
         assert other.ask().id == 201
         assert max(n for kind, n in seen if kind == "w") <= 3
-        assert dump(advisor_of(study)) == dump(advisor_of(other))
+        assert dump(state_of(study)) == dump(state_of(other))
 
 
 def test_events_read_together_are_those_read_one_by_one(url):
@@ -307,11 +307,11 @@ def test_a_snapshot_is_taken_between_calls_and_is_what_the_events_say(url, seen)
         with study._session.storage.reading() as log:
             seq, body = log.snapshot(session.digest())
         events = study.events()
-        folded = session.Advisor(study._setting, "python")
+        folded = session.StudyState(study._setting, "python")
         for one in events[:seq]:
             folded.apply(one)
         with study._session.storage.reading() as log:
-            folded.ledger.seal = log.events(after=seq - 1, before=seq + 1)[0].seal
+            folded.history.seal = log.events(after=seq - 1, before=seq + 1)[0].seal
         assert body == dump(folded) and 0 < seq <= len(events)
 
 
@@ -383,8 +383,8 @@ def test_a_whole_ledger_says_the_same_however_it_is_counted(url):
     study = made(None, problem=HARD)
     go_on(study, 100)
     study.retract(3, "a slip")
-    events, first = study.events(), advisor_of(study).ledger.first
-    quick, eager = Ledger.of(6, events, first), Ledger(6, whole=True, first=first)
+    events, first = study.events(), state_of(study).history.required
+    quick, eager = History.of(6, events, first), History(6, whole=True, first=first)
     for event in events:
         eager.apply(event)
     assert quick.plain() == eager.plain() and quick.records == eager.records

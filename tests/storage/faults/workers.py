@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import combgame as cg
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 # refusals that say that nothing was changed; of the others nobody knows
 CERTAIN = ("busy", "collided", "disk-full", "read-only", "refused", "unwritable")
@@ -146,7 +146,7 @@ class Working:
             study = self.call("open", None, self.open)[1]
         while True:
             if self.rng.random() < 0.1:
-                self.call("read", None, lambda: advisor_of(study).ledger.told, int)
+                self.call("read", None, lambda: state_of(study).history.n_told, int)
             result, todo = self.call(
                 "ask", None, study.ask, lambda one: [one.id, [int(arm) for arm in one.arms]]
             )

@@ -8,7 +8,7 @@ from combgame.engine.likelihood_ratio import differ
 from combgame.engine.state import vector
 from combgame.lab.forecast import _odds, _Pairs, _rates, lengths
 from combgame.lab.status import rivals
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 KNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
 UNKNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False))
@@ -42,14 +42,14 @@ def test_the_range_narrows_as_data_come_and_too_little_have_none():
 
 def test_a_tolerance_is_sooner():
     study = told(KNOWN, (0.5, 0.0, -0.5), (30, 30, 10))
-    advisor = advisor_of(study)
-    plain, wide = lengths(advisor, rivals(advisor), [0.0, 0.4])
+    state = state_of(study)
+    plain, wide = lengths(state, rivals(state), [0.0, 0.4])
     assert np.median(wide) < np.median(plain)
 
 
 def test_numbers_of_arms_mean_nothing():
     one = told(KNOWN, (0.8, 0.0, -0.5), (30, 30, 10))
-    seen = advisor_of(one).ledger.seen
+    seen = state_of(one).history.seen
     order, other = [2, 0, 1], cg.Study(KNOWN)
     for place, arm in enumerate(order):
         other.observe({place: (float(seen.mean[arm]), int(seen.counts[arm]))})
@@ -94,9 +94,9 @@ def test_sets_are_forecast_with_what_their_judge_will_ask():
     for _ in range(120):
         todo = study.ask()
         study.tell(todo, {a: means[a] + rng.standard_normal() for a in todo.arms})
-    advisor = advisor_of(study)
-    judge, close, counts = advisor.told.game.judge, rivals(advisor), advisor.ledger.seen.counts
-    answers = np.array([advisor.told.view.best, *(vector(one.answer, 9) for one in close)])
+    state = state_of(study)
+    judge, close, counts = state.monitor.told.game.judge, rivals(state), state.history.seen.counts
+    answers = np.array([state.monitor.told.view.best, *(vector(one.answer, 9) for one in close)])
     pairs = _Pairs(answers, np.ones(9), _odds(judge, answers))
     for j, one in enumerate(close, 1):
         arms, sign = np.zeros(9, np.int64), np.zeros(9)

@@ -12,12 +12,12 @@ from scipy import integrate, special
 import combgame as cg
 from combgame.engine.round import gather, note, scatter
 from combgame.engine.state import blank, vector
+from combgame.lab.analysis import least_passing
 from combgame.lab.client._wire import status_data, status_from
-from combgame.lab.policy import least_passing
 from combgame.stopping.variance import CHANCES, RATIOS
 from combgame.theory.confidence import SCALES, _drawn, chance, charge, intervals, lead
 from combgame.theory.evidence import shown
-from tests.studies import COINS, HARD, PROBLEM, advisor_of, measure
+from tests.studies import COINS, HARD, PROBLEM, measure, state_of
 
 UNKNOWN = cg.Gaussian(shared=False)
 
@@ -308,7 +308,7 @@ def played(problem, rounds, means=(0.5, 0.45, 0.2, 0.1, 0.0, 0.0), sigma=0.1, **
 
 def test_evidence_is_on_one_scale_everywhere():
     study = played(PROBLEM, 12)
-    status, seen = study.status, advisor_of(study).ledger.seen
+    status, seen = study.status, state_of(study).history.seen
     same = cg.evidence(PROBLEM, seen.mean, seen.counts, delta=0.05)
     assert status.evidence == pytest.approx(same.value)
     assert status.threshold == pytest.approx(same.threshold)
@@ -319,9 +319,9 @@ def test_evidence_is_on_one_scale_everywhere():
     assert (last["evidence"], last["threshold"]) == (status.evidence, status.threshold)
     for point in study.history():
         assert 0.0 <= point["evidence"] < math.inf and point["threshold"] > 0.0
-    judge, best = advisor_of(study).told.game.judge, advisor_of(study).told.view.best
+    judge, best = state_of(study).monitor.told.game.judge, state_of(study).monitor.told.view.best
     for one in status.rivals:
-        game = advisor_of(study).told.game
+        game = state_of(study).monitor.told.game
         value = judge.versus(game, seen, best, vector(one.answer, 5))
         level = judge.level(int(seen.clock[0]), 0)
         assert one.evidence - one.threshold == pytest.approx(value - level)
@@ -455,11 +455,11 @@ def test_sets_say_which_exchange_is_closest_and_coins_have_a_lead_too():
 
 def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do_and_is_offered():
     study = played(HARD, 30, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0)
-    advisor = advisor_of(study)
+    state = state_of(study)
     within = study.status.lead.within
     for epsilon, enough in ((within, True), (0.98 * within, False)):
         other = cg.Study(HARD, epsilon=epsilon)
-        seen = advisor.ledger.seen
+        seen = state.history.seen
         other.observe({a: (seen.mean[a], int(seen.counts[a])) for a in range(6)})
         assert other.done == enough
     heuristic = played(HARD, 30, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, threshold="stylised")

@@ -11,13 +11,13 @@ import pytest
 
 import combgame as cg
 from combgame.lab.corrections import spent
-from combgame.lab.policy import Advisor
 from combgame.lab.settings import check_setting
 from combgame.lab.snapshot import dump, load
+from combgame.lab.state import StudyState
 from combgame.stopping.registry import make_stopping
 from combgame.storage.events import Event
 from tests.said import says
-from tests.studies import HARD, UNKNOWN, Past, advisor_of
+from tests.studies import HARD, UNKNOWN, Past, state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -41,27 +41,27 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
     does not lead. None: no certificate.
     """
     rng, events = np.random.default_rng(seed), []
-    advisor = Advisor(
+    state = StudyState(
         check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, 1, None, None), "python"
     )
 
     def add(kind, number=None, **data):
         event = Event(len(events) + 1, kind, 0.0, number, None, "by the schedule", data)
-        advisor.apply(event, Past(advisor, events), chosen=True)
+        state.apply(event, Past(state, events), chosen=True)
         events.append(event)
 
     for stage in range(stages):
         for look in range(looks):
-            n, number = 2 * 2**look, advisor.ledger.last + 1
+            n, number = 2 * 2**look, state.history.last + 1
             means = {
                 str(a): {"mean": float(1e-6 * a + rng.standard_normal() / math.sqrt(n)), "n": n}
                 for a in (0, 1)
             }
             add("asked", number, arms=[0, 1])
             add("told", number, values=means, final=True)
-            if advisor.due:
-                return stage, tuple(advisor.certificate()["answer"])
-            if hopes and advisor.told.view.best[0] < 0.5:
+            if state.monitor.due:
+                return stage, tuple(state.monitor.certificate()["answer"])
+            if hopes and state.monitor.told.view.best[0] < 0.5:
                 break
         for arm in (0, 1):
             add("retracted", arm=arm)
@@ -101,7 +101,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks_and_a_heuristic_
         decision.certified
         and decision.confidence == 0.95
         and decision.evidence - decision.threshold
-        == pytest.approx(advisor_of(study).weakest()[0] - math.log(12 / 0.05))
+        == pytest.approx(state_of(study).monitor.weakest()[0] - math.log(12 / 0.05))
     )
     assert f"; {said}); old would be worse by 2 (" in str(decision.sentence)
     assert (decision.retractions, decision.corrections) == (2, 0)
@@ -178,19 +178,21 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
         study.tell(todo, {a: float(rng.normal(0.0 if a else 3.0)) for a in todo.arms})
     for number in (1, 2, 3):
         study.retract(number, "wrong plate")
-    advisor = advisor_of(study)
+    state = state_of(study)
     other = cg.Study(problem, delta=0.1 / 20, threshold=threshold)
     for event in study.events()[1:]:
         if event.kind == "told" and event.round > 3:
             other.observe(
                 event.data["values"] and {int(a): x for a, x in event.data["values"].items()}
             )
-    twin = advisor_of(other)
-    t = int(advisor.ledger.seen.clock[0])
-    assert advisor.told.game.judge.level(t, 0) == twin.told.game.judge.level(t, 0)
+    twin = state_of(other)
+    t = int(state.history.seen.clock[0])
+    assert state.monitor.told.game.judge.level(t, 0) == twin.monitor.told.game.judge.level(t, 0)
     alone = make_stopping(threshold, problem, [0.1 / 20])
-    assert advisor.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
-    assert advisor.told.view.evidence[0] == pytest.approx(twin.told.view.evidence[0], rel=1e-9)
+    assert state.monitor.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
+    assert state.monitor.told.view.evidence[0] == pytest.approx(
+        twin.monitor.told.view.evidence[0], rel=1e-9
+    )
 
 
 def test_the_p_value_is_that_of_the_whole_study():
@@ -205,7 +207,7 @@ def test_the_p_value_is_that_of_the_whole_study():
     study.stop("enough")
     decision = study.decision
     assert math.log(decision.p_value) == pytest.approx(
-        math.log(6.0) - advisor_of(study).weakest()[0], abs=1e-6
+        math.log(6.0) - state_of(study).monitor.weakest()[0], abs=1e-6
     )
 
 
@@ -217,15 +219,15 @@ def test_a_snapshot_and_a_replay_are_judged_as_the_study_was():
             study.tell(todo, {a: float(rng.normal(0.1 * a)) for a in todo.arms})
             if step in (9, 14):
                 study.retract(todo, "wrong plate")
-        advisor, setting = advisor_of(study), study._setting
-        copy, again = load(setting, "python", (0, dump(advisor))), Advisor(setting, "python")
+        state, setting = state_of(study), study._setting
+        copy, again = load(setting, "python", (0, dump(state))), StudyState(setting, "python")
         events = study.events()
         for k, event in enumerate(events):
             again.apply(event, Past(again, events[:k]))
-        assert advisor.changes == 2 and not again.differences
+        assert state.history.n_changes == 2 and not again.differences
         for one in (copy, again):
-            assert one.facts("running") == advisor.facts("running") and one.delta == 1e-3 / 12
-        assert [one.choose() for one in (copy, again)] == [advisor.choose()] * 2
+            assert one.monitor.facts() == state.monitor.facts() and one.monitor.delta == 1e-3 / 12
+        assert [one.policy.choose() for one in (copy, again)] == [state.policy.choose()] * 2
 
 
 def test_retractions_on_the_command_line(lab, tmp_path):

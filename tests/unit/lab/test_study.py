@@ -12,7 +12,7 @@ import pytest
 import combgame as cg
 from combgame.simulation.runner import make_bench
 from tests.said import refused, says
-from tests.studies import HARD, PROBLEM, RULES, SAME, advisor_of, measure
+from tests.studies import HARD, PROBLEM, RULES, SAME, measure, state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -73,18 +73,18 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
         ),
         problem.game(),
     )
-    rng, path = advisor_of(study).rng, []
+    rng, path = state_of(study).policy.rng, []
 
-    numbers = advisor_of(study).numbers  # the run draws in the order of its own numbers
+    numbers = state_of(study).policy.numbers  # the run draws in the order of its own numbers
     assert numbers.order.tolist() == bench.numbers(0).order.tolist()
 
     def look():
-        advisor = advisor_of(study)
+        state = state_of(study)
         path.append(
             [
-                *(x.tolist() for x in advisor.ledger.seen[:-1]),
-                advisor.told.view.evidence[0],
-                advisor.told.view.rival.tolist(),
+                *(x.tolist() for x in state.history.seen[:-1]),
+                state.monitor.told.view.evidence[0],
+                state.monitor.told.view.rival.tolist(),
             ]
         )
 
@@ -173,7 +173,7 @@ def test_an_arm_whose_values_went_missing_is_wanted_again():
             assert todo.id < 3000
         assert (
             lost == 5
-            and advisor_of(study).ledger.seen.counts[3] > 0
+            and state_of(study).history.seen.counts[3] > 0
             and says(study.decision.assumptions, "values-missing", n=5)
         )
 
@@ -205,7 +205,10 @@ def test_both_engines_ask_the_same():
             todo = study.ask()
             study.tell(todo, {a: rng.normal(0.5 - 0.02 * a, 0.1) for a in todo.arms})
         asked.append(
-            ([event.data for event in study.events()[1:]], advisor_of(study).told.view.evidence[0])
+            (
+                [event.data for event in study.events()[1:]],
+                state_of(study).monitor.told.view.evidence[0],
+            )
         )
     assert asked[0] == asked[1]
 
@@ -278,7 +281,7 @@ def test_threads_share_a_study():
         one.start()
     for one in threads:
         one.join()
-    assert sorted(given) == list(range(1, 81)) and advisor_of(study).ledger.seen.counts.sum() == 160
+    assert sorted(given) == list(range(1, 81)) and state_of(study).history.seen.counts.sum() == 160
     assert study.replay().same
 
 

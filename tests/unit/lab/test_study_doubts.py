@@ -26,7 +26,7 @@ from combgame.lab.outliers import (
 from combgame.lab.snapshot import dump, load
 from combgame.rules._exploration import joining
 from tests.said import says
-from tests.studies import COINS, NAMES, advisor_of, measure
+from tests.studies import COINS, NAMES, measure, state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -350,8 +350,8 @@ def test_a_lost_point_shows_where_rounds_have_levels(sigma, factor, tmp_path):
     page = study.report()
     assert "No value stands out" not in page and names[off] in page
     assert json.loads(json.dumps(status.to_dict()))["doubts"][0]["name"] == names[off]
-    advisor = advisor_of(study)
-    kept = load(study._setting, "python", (advisor.ledger.seq, dump(advisor)))
+    state = state_of(study)
+    kept = load(study._setting, "python", (state.history.seq, dump(state)))
     assert kept.doubts() == cg.Study.open(url, study.name).status.doubts == status.doubts
     study.retract(2, "a point was lost")
     assert study.status.doubts == ()

@@ -1,13 +1,13 @@
-"""What the ledger makes of single events, by hand: the start of a study and what ends it, data from
-outside, rounds that fail or are taken back.
+"""What the history makes of single events, by hand: the start of a study and what ends it, data
+from outside, rounds that fail or are taken back.
 """
 
 import pytest
 
 import combgame as cg
-from combgame.lab.history import Ledger
+from combgame.lab.history import History
 from tests.said import refused, says
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -100,9 +100,9 @@ def test_values_told_before_the_end_of_the_start_are_compared_with_its_mean_afte
     study = begun()
     rounds = study.ask(6)
     tell(study, *rounds[1:])
-    assert study.status.noise.degrees == 0 and len(advisor_of(study).ledger.ahead) == 2
+    assert study.status.noise.degrees == 0 and len(state_of(study).history.ahead) == 2
     tell(study, rounds[0])
-    assert advisor_of(study).ledger.ahead == []
+    assert state_of(study).history.ahead == []
     in_order = begun()
     tell(in_order, *in_order.ask(6))
     mine, its = study.status.noise, in_order.status.noise
@@ -195,7 +195,7 @@ def test_values_whose_number_was_not_fixed_weigh_as_one_more_value_of_every_arm_
     study = begun(d=3)
     study.observe({"a": [0.5, 0.5]})  # 3/1
     study.observe({"a": 0.5, "b": 0.5})  # 5/3 and 5/1
-    sums, squares = advisor_of(study).ledger.seen.weighed[:2]
+    sums, squares = state_of(study).history.seen.weighed[:2]
     assert sums.tolist() == pytest.approx([2 * 3 + 5 / 3, 5, 0])
     assert squares.tolist() == pytest.approx([2 * 3**2 + (5 / 3) ** 2, 5**2, 0])
 
@@ -281,10 +281,10 @@ def test_a_round_that_is_open_again_has_forgotten_which_arms_were_taken_back_bef
 @pytest.mark.parametrize("what", [{"arm": "b"}, {"round": 2}], ids=str)
 def test_what_a_retraction_will_leave_is_added_up_before_others_wait(what, often, monkeypatch):
     """Within its transaction nothing is left to add."""
-    study, added, add_up = begun(), [], Ledger._sum
+    study, added, add_up = begun(), [], History._sum
     tell(study, *study.ask(8))
     monkeypatch.setattr(
-        Ledger, "_sum", lambda self, values: added.append(len(values)) or add_up(self, values)
+        History, "_sum", lambda self, values: added.append(len(values)) or add_up(self, values)
     )
     study.retract(**what, reason="a slip")
     left = 4 if "arm" in what else 7

@@ -1,4 +1,4 @@
-"""One history, one fold: what is said of a study is read off its ledger, at one moment."""
+"""One history, one fold: what is said of a study is read off its history, at one moment."""
 
 import json
 from contextlib import contextmanager
@@ -11,11 +11,11 @@ from hypothesis import settings
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 import combgame as cg
-from combgame.lab.history import Effect, Ledger, totals
+from combgame.lab.history import EventEffect, History, totals
 from combgame.lab.snapshot import dump, load
 from tests import naive
 from tests.said import refused
-from tests.studies import HARD, PROBLEM, advisor_of, measure
+from tests.studies import HARD, PROBLEM, measure, state_of
 from tests.study_machine import Machine
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
@@ -42,15 +42,15 @@ def known(record):
 
 
 class Told(Machine):
-    """Anything in any order; now and then, the ledger is asked everything that the events can
+    """Anything in any order; now and then, the history is asked everything that the events can
     answer.
     """
 
     @precondition(lambda self: hasattr(self, "study"))
     @rule()
     def the_ledger_says_what_the_events_say(self):
-        events, ledger = self.study.events(), advisor_of(self.study).ledger
-        whole = Ledger.of(6, events, ledger.first)
+        events, history = self.study.events(), state_of(self.study).history
+        whole = History.of(6, events, history.required)
         assert whole.counting(range(6)) == naive.counting(events)
         assert self.study.rows("round") == naive.rows(events, lambda a: HARD.label([a]), moment_of)
         for number, one in whole.records.items():
@@ -59,21 +59,28 @@ class Told(Machine):
                 state, told, again = naive.look_up(events, number)
                 assert (one.state, {a: x.entry for a, x in one.told.items()}) == (state, told)
                 assert one.outside or one.again == again
-        eager = Ledger(6, whole=True, first=ledger.first)
+        eager = History(6, whole=True, first=history.required)
         for event in events:
             eager.apply(event)
         for other in (whole, eager):  # rounds that were forgotten leave nothing behind
-            mine = {"seal": ledger.seal, "ahead": ledger.ahead}  # of values, which are not added up
-            assert {**other.plain(), **mine} == ledger.plain() and (
-                ledger.pending == other.pending
+            mine = {
+                "seal": history.seal,
+                "ahead": history.ahead,
+            }  # of values, which are not added up
+            assert {**other.plain(), **mine} == history.plain() and (
+                history.pending == other.pending
             ).all()
-        assert eager.ahead == ledger.ahead
-        for mine, its in zip(totals(ledger.seen), totals(eager.seen), strict=True):
+        assert eager.ahead == history.ahead
+        for mine, its in zip(totals(history.seen), totals(eager.seen), strict=True):
             assert mine.tolist() == its.tolist()
-        assert (ledger.far == eager.far).all() and (ledger.late == eager.late).all()
-        assert (ledger.seen.noise == eager.seen.noise).all()
-        assert (ledger.early == eager.early).all() and (ledger.had == eager.had).all()
-        assert ledger.seen.start[0] == eager.seen.start[0]
+        assert (history.extremes == eager.extremes).all() and (
+            history.late_stats == eager.late_stats
+        ).all()
+        assert (history.seen.noise == eager.seen.noise).all()
+        assert (history.initial_residuals == eager.initial_residuals).all() and (
+            history.n_received == eager.n_received
+        ).all()
+        assert history.seen.start[0] == eager.seen.start[0]
 
 
 def test_the_ledger_says_what_the_events_say():
@@ -266,14 +273,14 @@ def test_asking_a_study_that_has_stopped_says_so_from_the_same_moment():
 def remarked(self, event, past):
     """A kind of event that nobody thought of: it counts the remarks."""
     self.remarks = getattr(self, "remarks", 0) + 1
-    return Effect.NOTHING
+    return EventEffect.NOTHING
 
 
 def test_a_new_kind_of_event_is_one_method_of_the_ledger(storage, often, monkeypatch):
     """Its verb apart, nothing else knows of it: storing, catching up, snapshots, retractions,
     looking up, replaying, exporting.
     """
-    monkeypatch.setattr(Ledger, "on_remarked", remarked, raising=False)
+    monkeypatch.setattr(History, "on_remarked", remarked, raising=False)
     with cg.Study(HARD, delta=1e-9, storage=storage) as study, cg.Study.open(storage) as other:
         for todo in study.ask(5):
             study.tell(todo, dict.fromkeys(todo.arms, 0.5))
@@ -283,28 +290,28 @@ def test_a_new_kind_of_event_is_one_method_of_the_ledger(storage, often, monkeyp
             1, dict.fromkeys(study.events()[1].data["arms"], 0.5)
         )  # looked up among its own events and those of no round
         study.retract(2, "wrong plate")
-        assert advisor_of(study).ledger.remarks == advisor_of(other).ledger.remarks == 5
-        advisor = advisor_of(study)
-        assert load(study._setting, "auto", (0, dump(advisor))).ledger.remarks == 5
+        assert state_of(study).history.remarks == state_of(other).history.remarks == 5
+        state = state_of(study)
+        assert load(study._setting, "auto", (0, dump(state))).history.remarks == 5
         assert study.replay().same and len(study.history()) == 6
         assert [
             e["reason"] for e in json.loads(study.export())["events"] if e["kind"] == "remarked"
         ] == ["the lamp flickers"] * 5
     with cg.Study.open(storage) as study:
-        assert advisor_of(study).ledger.remarks == 5 and study.status.rounds == 5
+        assert state_of(study).history.remarks == 5 and study.status.rounds == 5
 
 
 EFFECTS = [
-    (Effect.NOTHING, 0, 1),
-    (Effect.LOOK, 0, 1),
-    (Effect.VALUES, 1, 2),
-    (Effect.CHANGE, 0, 2),
+    (EventEffect.NOTHING, 0, 1),
+    (EventEffect.LOOK, 0, 1),
+    (EventEffect.VALUES, 1, 2),
+    (EventEffect.CHANGE, 0, 2),
 ]
 
 
 def test_what_a_kind_of_event_asks_of_the_stopping_rule(monkeypatch):
     for effect, late, points in EFFECTS:
-        monkeypatch.setattr(Ledger, "on_remarked", lambda *_, effect=effect: effect, raising=False)
+        monkeypatch.setattr(History, "on_remarked", lambda *_, effect=effect: effect, raising=False)
         study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
         study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
         before = study.decision
@@ -312,8 +319,8 @@ def test_what_a_kind_of_event_asks_of_the_stopping_rule(monkeypatch):
             batch.add("remarked", None, "hm")
         assert (study.status.late, len(study.history())) == (late, points)
         assert study.decision.certified and study.decision.evidence == before.evidence
-        ended = advisor_of(study).ended
-        assert ended["seq"] == (5 if effect is Effect.CHANGE else 3)
+        ended = state_of(study).monitor.ended
+        assert ended["seq"] == (5 if effect is EventEffect.CHANGE else 3)
 
 
 def test_a_kind_of_event_of_another_version_is_said():

@@ -8,7 +8,7 @@ from hypothesis.stateful import run_state_machine_as_test
 import combgame as cg
 from combgame.lab.decision import decide
 from combgame.lab.snapshot import dump, load
-from tests.studies import HARD, RULES, advisor_of, measure
+from tests.studies import HARD, RULES, measure, state_of
 from tests.study_machine import Machine
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
@@ -23,10 +23,10 @@ def test_a_snapshot_is_the_fold_whatever_the_rule():
             todo = study.ask()
             study.tell(todo, measure(todo, rng, np.zeros(6), 1.0))
         study.ask(3)
-        advisor = advisor_of(study)
-        other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
-        assert dump(other) == dump(advisor), name
-        chosen = [[one.choose() for _ in range(5)] for one in (other, advisor)]
+        state = state_of(study)
+        other = load(study._setting, "auto", (state.history.seq, dump(state)))
+        assert dump(other) == dump(state), name
+        chosen = [[one.policy.choose() for _ in range(5)] for one in (other, state)]
         assert chosen[0] == chosen[1], name
 
 
@@ -39,14 +39,14 @@ def test_a_snapshot_keeps_the_end():
             study.stop("enough")
         study.tell(2, {1: 50.0})
         study.observe({0: 1.0})
-        advisor = advisor_of(study)
-        other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
+        state = state_of(study)
+        other = load(study._setting, "auto", (state.history.seq, dump(state)))
         assert (
-            advisor.ended is not None
-            and other.ended == advisor.ended
-            and other.late == advisor.late == 1 + by_hand
+            state.monitor.ended is not None
+            and other.monitor.ended == state.monitor.ended
+            and other.monitor.n_late == state.monitor.n_late == 1 + by_hand
         )
-        assert decide(other, other.ended) == study.decision
+        assert decide(other, other.monitor.ended) == study.decision
 
 
 def test_the_clocks():
@@ -59,7 +59,7 @@ def test_the_clocks():
     level = study._setting.stopping.threshold.level
     assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
     study.ask(6)
-    assert advisor_of(study).ahead.seen.clock[0] == 6  # before the last of them
+    assert state_of(study).policy.ahead.seen.clock[0] == 6  # before the last of them
 
 
 def test_any_order_of_anything_agrees_with_a_naive_model():

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 import combgame as cg
 from combgame.lab.diagnostics import ALARM, LESS, MORE, follow, log_misfit, nothing_late
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -119,7 +119,7 @@ def test_few_values_other_families_sigmas_that_differ_and_means_are_each_judged_
     noise = study.status.noise
     assert noise.verdict == "fits" and noise.degrees == 56  # two means of each arm: start, later
     assert noise.observed == pytest.approx(1.0, rel=0.3)
-    assert advisor_of(study).ledger.seen.start[0] == 0
+    assert state_of(study).history.seen.start[0] == 0
 
 
 def test_a_certificate_says_first_what_the_values_contradict_and_doubts_no_good_data():

@@ -9,7 +9,7 @@ import pytest
 
 import combgame as cg
 from tests.said import refused
-from tests.studies import COINS, NAMES, PROBLEM, advisor_of
+from tests.studies import COINS, NAMES, PROBLEM, state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -71,14 +71,14 @@ def test_values_come_in_many_shapes():
     study = cg.Study(PROBLEM)
     todo = study.ask()
     study.tell(todo, {NAMES[todo.arms[0]]: [1.0, 2.0, math.nan], todo.arms[1]: (0.5, 4)})
-    seen = advisor_of(study).ledger.seen
+    seen = state_of(study).history.seen
     assert seen.counts[list(todo.arms)].tolist() == [2.0, 4.0] and seen.sums[
         list(todo.arms)
     ].tolist() == [3.0, 2.0]
     pandas = pytest.importorskip("pandas")
     todo = study.ask()
     study.tell(todo, pandas.Series([np.float32(1.0), None], index=list(todo.names)))
-    assert advisor_of(study).ledger.happened == {"averaged": 1, "missing": 2}
+    assert state_of(study).history.happened == {"averaged": 1, "missing": 2}
 
 
 def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
@@ -97,12 +97,12 @@ def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
         study.tell(todo, {two: 0.1})
     assert len(study.events()) == 4 and study.pending == []
     study.retract(todo, "misread")
-    assert [r.left for r in study.pending] == [todo.arms] and advisor_of(
+    assert [r.left for r in study.pending] == [todo.arms] and state_of(
         study
-    ).ledger.seen.counts.sum() == 0
+    ).history.seen.counts.sum() == 0
     study.tell(todo, {one: 0.6, two: 0.1})
-    assert advisor_of(study).ledger.seen.sums[[one, two]].tolist() == [0.6, 0.1]
-    assert advisor_of(study).ledger.told == 1 and advisor_of(study).ledger.pending.sum() == 0
+    assert state_of(study).history.seen.sums[[one, two]].tolist() == [0.6, 0.1]
+    assert state_of(study).history.n_told == 1 and state_of(study).history.pending.sum() == 0
 
 
 VALUES = [

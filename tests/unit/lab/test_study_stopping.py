@@ -8,10 +8,10 @@ import pytest
 
 import combgame as cg
 from combgame.lab.decision import decide
-from combgame.lab.policy import Advisor
 from combgame.lab.snapshot import dump
+from combgame.lab.state import StudyState
 from tests.said import refused, says
-from tests.studies import HARD, PROBLEM, Past, advisor_of, measure
+from tests.studies import HARD, PROBLEM, Past, measure, state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
@@ -24,13 +24,13 @@ def test_retracting_leaves_no_rounding_behind():
     study.tell(first, dict.fromkeys(first.arms, 0.3))
     number = study.observe({first.arms[0]: 2e7}, reason="a slip of the finger")
     study.retract(number, "typed the date")
-    assert advisor_of(study).ledger.seen.sums[first.arms[0]] == 0.3
+    assert state_of(study).history.seen.sums[first.arms[0]] == 0.3
     with refused("round-not-told", cg.StudyError, round=number):
         study.retract(number, "again")
     with refused("from-outside", cg.StudyError, round=number):
         study.tell(number, {})
     study.retract(arm="ann", reason="contaminated")
-    assert advisor_of(study).ledger.seen.counts.tolist() == [0, 1, 0, 0, 0]
+    assert state_of(study).history.seen.counts.tolist() == [0, 1, 0, 0, 0]
 
 
 def test_results_after_the_decision_are_no_part_of_it_and_a_retraction_opens_the_study_again():
@@ -118,11 +118,11 @@ def test_only_what_was_told_counts_for_stopping():
             values = measure(here, rng, np.arange(6.0), 1.0)
             one.tell(here, values)
             other.observe(values)
-        a, b = advisor_of(one), advisor_of(other)
-        assert a.ledger.pending.sum() == 100 and b.ledger.pending.sum() == 0
+        a, b = state_of(one), state_of(other)
+        assert a.history.pending.sum() == 100 and b.history.pending.sum() == 0
         for what in ("evidence", "best", "rival"):
             assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
-        assert one.status.threshold == other.status.threshold and a.ledger.seen.counts.sum() == 20
+        assert one.status.threshold == other.status.threshold and a.history.seen.counts.sum() == 20
 
 
 # ---- stopping without a certificate
@@ -150,7 +150,7 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
         (1.01, True),
     ):  # it is the smallest delta at which this would have been enough
         level = study._setting.stopping_at(decision.p_value * share).threshold.level(40, 0)
-        assert (advisor_of(study).weakest()[0] > level) == enough
+        assert (state_of(study).monitor.weakest()[0] > level) == enough
     study = cg.Study(PROBLEM, max_rounds=1)
     study.tell(study.ask(), {0: 0.1})
     assert study.decision.p_value == 1.0 and study.decision.lead is None
@@ -326,7 +326,7 @@ def test_rounds_that_are_told_together_are_judged_together():
         assert [one.arms for one in study.ask(4)] == [(0,), (1,), (0,), (1,)]
     for number, said in values.items():
         apart.tell(number, said)
-    assert (apart.decision.rounds, advisor_of(apart).late) == (2, 2)
+    assert (apart.decision.rounds, state_of(apart).monitor.n_late) == (2, 2)
     called = []
     whole._calls = (None, called.append, called.append)
     whole.tell_many({**values, 4: {}}, final=False)
@@ -338,7 +338,11 @@ def test_rounds_that_are_told_together_are_judged_together():
     study.ask(4)
     study.tell_many(values)
     decision = study.decision
-    assert decision.certified and (decision.rounds, decision.values, advisor_of(study).late) == (
+    assert decision.certified and (
+        decision.rounds,
+        decision.values,
+        state_of(study).monitor.n_late,
+    ) == (
         4,
         4,
         0,
@@ -351,11 +355,14 @@ def test_rounds_that_are_told_together_are_judged_together():
         False,
     ]
     assert [one["rounds"] for one in study.history()] == [4] and study.replay().same
-    again = Advisor(study._setting, "auto")
+    again = StudyState(study._setting, "auto")
     for k, event in enumerate(study.events()):
         again.apply(event, Past(again, study.events()[:k]))
-    again.ledger.seal = advisor_of(study).ledger.seal
-    assert dump(again) == dump(advisor_of(study)) and decide(again, again.ended) == decision
+    again.history.seal = state_of(study).history.seal
+    assert (
+        dump(again) == dump(state_of(study))
+        and decide(again, again.ending("certified")) == decision
+    )
     # they may be told as pairs
     study = cg.Study(PROBLEM, min_pulls=0)
     one, two = study.ask(2)
@@ -420,7 +427,7 @@ def test_min_pulls_come_first():
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: 5.0 if a == 2 else 0.0 for a in todo.arms})
-    assert study.decision.answer == (2,) and advisor_of(study).ledger.seen.counts.tolist() == [
+    assert study.decision.answer == (2,) and state_of(study).history.seen.counts.tolist() == [
         4,
         4,
         4,

@@ -19,7 +19,7 @@ from combgame.io.descriptions import from_data
 from combgame.lab import corrections as carrying
 from combgame.lab.values import coincidence, fingerprint
 from tests.said import refused, says
-from tests.studies import MEANS, NAMES, PROBLEM, advisor_of, command, fill, measure
+from tests.studies import MEANS, NAMES, PROBLEM, command, fill, measure, state_of
 
 # ---- what is minimised
 
@@ -495,7 +495,7 @@ def test_a_new_study_takes_the_data_of_an_old_one():
     assert "fay" in new.ask().names  # the only arm without a value
     assert new.status.delta == 0.05 / 4 and new.replay().same
     assert "judged at delta = 0.013: data were carried over" in str(new.status)
-    mine, theirs = advisor_of(old).ledger.seen, advisor_of(new).ledger.seen
+    mine, theirs = state_of(old).history.seen, state_of(new).history.seen
     order = [new.problem.arm(name) for name in NAMES]
     np.testing.assert_allclose(theirs.weighed[:, order], mine.weighed, rtol=1e-9, atol=1e-12)
     rng = np.random.default_rng(1)

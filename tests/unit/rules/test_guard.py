@@ -13,7 +13,7 @@ from combgame.engine.block_effects import Blocks
 from combgame.engine.kernels import leaves_of
 from combgame.engine.round import STOPPED
 from combgame.engine.state import Seen
-from combgame.lab.policy import Advisor
+from combgame.lab.state import StudyState
 from combgame.rules import FixedSetup, padded
 from combgame.rules.checks import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted
 from combgame.rules.uniform import UniformPart
@@ -349,9 +349,9 @@ def test_what_a_rule_does_to_the_problem_stays_in_its_own_side_of_a_study():
         cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian()),
         PLATES,
     ):
-        advisor = Advisor(cg.Study(problem, engine="python")._setting, "python")
-        certified = leaves_of(advisor.told.game) + leaves_of(advisor.ledger.seen)
-        chosen = leaves_of(advisor.ahead.game) + leaves_of(advisor.ahead.seen)
+        state = StudyState(cg.Study(problem, engine="python")._setting, "python")
+        certified = leaves_of(state.monitor.told.game) + leaves_of(state.history.seen)
+        chosen = leaves_of(state.policy.ahead.game) + leaves_of(state.policy.ahead.seen)
         for one in certified:
             for other in chosen:
                 arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)

@@ -13,8 +13,8 @@ import combgame as cg
 from combgame.engine.philox import LOW, philox
 from combgame.engine.round import recommend
 from combgame.engine.state import arms_of
-from combgame.lab.policy import Advisor
 from combgame.lab.settings import check_setting
+from combgame.lab.state import StudyState
 from combgame.rules._allocation import make_allocation
 from combgame.rules.base import stopping_of
 from combgame.simulation.run import Run
@@ -355,7 +355,7 @@ def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
     with refused("same-run", cg.InputError):
         cg.Campaign.cross("one", [five], [rule(), rule(delta=0.05)], delta=0.05)
     setting = check_setting(problem, rule(), 0.07, "stylised", 0, 0.0, 2, 1, None, None)
-    assert Advisor(setting).numbers.rule == rule(delta=0.07)
+    assert StudyState(setting).policy.numbers.rule == rule(delta=0.07)
     assert rule() == rule(delta=None) and rule().at_deltas([0.2]).at_deltas([0.1]).delta == 0.2
 
 

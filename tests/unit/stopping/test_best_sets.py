@@ -504,7 +504,7 @@ def test_weights_are_those_of_the_values_so_far():
 
 
 def weighed(study):
-    return study._session._advisor.ledger.seen.weighed
+    return study._session._state.history.seen.weighed
 
 
 def test_weights_in_a_study_are_fixed_when_a_round_is_asked_for():

@@ -17,6 +17,7 @@ from combgame.engine.block_effects import make_blocks
 from combgame.engine.state import blank, vector
 from combgame.errors import InputError, StudyError
 from combgame.io import from_data, problem_from, to_data
+from combgame.lab.analysis import batch_warning
 from combgame.lab.diagnostics import Squares, squares_of, surprise
 from combgame.lab.round import Record, Told, values_in
 from combgame.rules._exploration import joining
@@ -25,7 +26,7 @@ from combgame.stopping.block_effects import CHANCES, RATIOS, SCALES, contrast, u
 from combgame.stopping.variance import FINEST
 from combgame.theory.confidence import _within, chance, within_plays
 from tests.said import refused, says
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 LEVEL = "per play"
 
@@ -360,7 +361,7 @@ def test_a_study_reproduces_the_run_of_simulate():
     for rule in ("frank-wolfe", "uniform"):
         problem, means = problem_of("arms", 0.8)
         study, game = cg.Study(problem, seed=7, rule=rule, min_pulls=0), problem.game()
-        rng, order = advisor_of(study).rng, advisor_of(study).numbers.order.tolist()
+        rng, order = state_of(study).policy.rng, state_of(study).policy.numbers.order.tolist()
         while not study.done:
             (todo,) = study.ask(1)
             mine = sorted(todo.arms, key=order.index)
@@ -541,10 +542,10 @@ def test_a_stored_study_goes_on_where_it_was(tmp_path, monkeypatch):
                 if again:
                     study.close()
                     study = cg.Study.open(url, f"{noise} {again}")
-            kept = advisor_of(study).ledger.seen.blocks.noise
+            kept = state_of(study).history.seen.blocks.noise
             ends.append((study.decision.rounds, study.decision.evidence, kept.tolist()))
             study.retract(1, "a wrong plate")
-            left = advisor_of(study).ledger.seen.blocks.noise[0, 0]
+            left = state_of(study).history.seen.blocks.noise[0, 0]
             assert left < ends[-1][2][0][0] and study.replay().same
             study.close()
         assert ends[0] == ends[1]
@@ -717,7 +718,7 @@ def test_replicates_within_a_round_tell_of_sigma():
     problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(level=LEVEL))
     study = told(problem, lift=100.0, replicates=3)
     assert study.decision.answer == (0,)
-    blocks = advisor_of(study).ledger.seen.blocks
+    blocks = state_of(study).history.seen.blocks
     rounds = study.decision.rounds
     assert blocks.noise[1, 0] >= 6 * (rounds - 1)  # three arms, two degrees each
     assert study.status.noise.observed == pytest.approx(0.4, rel=0.2)
@@ -838,7 +839,8 @@ def test_levels_that_nobody_stated_are_pointed_out():
     assert "Gaussian(level='per play')" in str(opened(9.0, 0, rewards=cg.Gaussian()).status.levels)
     for rewards in (cg.Gaussian(), cg.Gaussian(0.5)):
         for seed in range(12):  # what a status says of it, without its forecast
-            assert advisor_of(opened(0.0, seed, rewards=rewards)).unstated() is None
+            state = state_of(opened(0.0, seed, rewards=rewards))
+            assert batch_warning(state.monitor, state.policy) is None
     assert opened(5.0, 0, pulls=1).status.levels is None  # a start without repetition
 
 
@@ -985,7 +987,7 @@ def test_nothing_is_said_of_the_leader_while_no_block_is_complete():
         for seed in range(5):
             rng, study = np.random.default_rng(seed), cg.Study(problem, engine="python")
             means = rng.normal(1.0, 0.3, 12)
-            start = advisor_of(study).start.shape[0]
+            start = state_of(study).policy.start.shape[0]
             for _ in range(start):
                 status = study.status
                 assert status.leader == () and status.leader_name == "nobody yet"

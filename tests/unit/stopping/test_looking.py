@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 import combgame as cg
 from combgame.errors import InputError, StudyError
+from combgame.lab.analysis import noise as noise_of
 from combgame.rules._exploration import padded, start_sets
 from combgame.rules.base import FixedSetup, RuleBase
 from tests.said import refused
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 PAIR = cg.Subsets(2, 2)
 KNOWN, UNKNOWN = cg.Gaussian(1.0, level="per play"), cg.Gaussian(level="per play")
@@ -69,7 +70,7 @@ def test_readings_beyond_those_that_were_asked_for_change_nothing():
                 fewer.ask(20)
             cut = {int(a): x[:1] for a, x in one.data["values"].items()}
             fewer.tell(one.round, cut)
-        mine, other = (advisor_of(one).ledger.seen for one in (more, fewer))
+        mine, other = (state_of(one).history.seen for one in (more, fewer))
         assert mine.blocks.lead.tolist() == other.blocks.lead.tolist()
         assert mine.blocks.noise.tolist() == other.blocks.noise.tolist()
         assert mine.counts.tolist() == other.counts.tolist()
@@ -95,7 +96,7 @@ def test_replicates_that_were_asked_for_count_all():
     for apart in groups.values():
         v = (1 / 3 + 1 / 3) / len(apart)
         lead, sure = lead + np.mean(apart) / v, sure + 1 / v
-    blocks = advisor_of(study).ledger.seen.blocks
+    blocks = state_of(study).history.seen.blocks
     assert blocks.lead[0, 1] == pytest.approx(lead) and blocks.sure[0, 1] == pytest.approx(sure)
 
 
@@ -139,7 +140,7 @@ def test_replicates_are_fixed_for_a_whole_block():
         study.tell(one, dict.fromkeys(one.arms, 0.5))
     assert study.ask(replicates=9).replicates == 9
     study.retract(1, "a slip")
-    assert advisor_of(study).ledger.blocks[0][3] == 2
+    assert state_of(study).history.blocks[0][3] == 2
     assert study.replay().same
 
 
@@ -174,8 +175,11 @@ def test_a_round_is_measured_again_as_a_whole_where_plays_have_levels():
     for again in ("fail", "lease"):
         studies = [drifting(seed, again) for seed in range(2)]
         assert not any(one.done and one.decision.answer == (1,) for one in studies)
-        ledger = advisor_of(studies[0]).ledger
-        assert ledger.happened["started-over"] == 80 and ledger.seen.counts.tolist() == [80.0, 80.0]
+        history = state_of(studies[0]).history
+        assert history.happened["started-over"] == 80 and history.seen.counts.tolist() == [
+            80.0,
+            80.0,
+        ]
         studies[0].stop("enough")
         (said,) = [x for x in studies[0].decision.assumptions if x.code == "started-over"]
         assert "80 values do not count" in str(said)
@@ -237,7 +241,7 @@ def test_who_goes_on_with_a_round_goes_on_with_its_play():
     again = study.ask(client="ada", lease=600)
     assert (again.id, again.left) == (1, (1,))
     study.fail(1, "no more of it", retry=False)
-    assert study.events()[-1].kind == "failed" and advisor_of(study).ledger.seen.counts[0] == 1.0
+    assert study.events()[-1].kind == "failed" and state_of(study).history.seen.counts[0] == 1.0
 
 
 def test_values_that_were_measured_anew_do_not_stand_beside_those_of_another_play():
@@ -281,7 +285,7 @@ def test_replicates_of_an_arm_are_told_together():
 
 def squares_of(study):
     """Squares that tell of sigma, and how many they are."""
-    noise = advisor_of(study).ledger.seen.noise
+    noise = state_of(study).history.seen.noise
     return float(noise[1].sum()), float(noise[0].sum())
 
 
@@ -325,8 +329,8 @@ def test_what_comes_beyond_leaves_the_start_as_it_was():
         more.tell(other, {other.arms[0]: [x, 0.01 * k, 5.0]})
         if k == 5:
             more.observe({0: [9.0, 9.5]}, "it looked odd")
-    seen = advisor_of(more).ledger.seen
-    assert seen.noise.tolist()[:2] == advisor_of(plain).ledger.seen.noise.tolist()[:2]
+    seen = state_of(more).history.seen
+    assert seen.noise.tolist()[:2] == state_of(plain).history.seen.noise.tolist()[:2]
     assert seen.counts.sum() == 12 + 24 + 2 and seen.start[0] == 0
     more.retract(3, "a slip")
     before = squares_of(more)
@@ -386,7 +390,7 @@ def test_a_part_of_the_start_tells_nothing_of_a_stated_sigma():
     for near in (True, False):
         for study, todo in in_order(0, 300, near, cg.Gaussian(1.0)):
             if todo.id % 20 == 0:
-                assert advisor_of(study).noise().verdict in ("fits", "not enough data")
+                assert noise_of(state_of(study).monitor).verdict in ("fits", "not enough data")
 
 
 def test_the_start_counts_as_a_whole_whatever_of_it_is_measured_first():
@@ -396,11 +400,11 @@ def test_the_start_counts_as_a_whole_whatever_of_it_is_measured_first():
     for near in (True, False):
         said = []
         for study, _ in in_order(1, 200, near, later=3):
-            ledger = advisor_of(study).ledger
-            said.append(bool(ledger.seen.start[0]))
+            history = state_of(study).history
+            said.append(bool(history.seen.start[0]))
         assert said == [True] * (len(said) - 1) + [False]
         n = squares_of(study)[1]
-        early = ledger.early[:2].sum(axis=1)
+        early = history.initial_residuals[:2].sum(axis=1)
         assert early[0] == 200 and abs(early[1] / 200 - 1.0) < 4.2 * math.sqrt(2.0 / 200)
         assert n == 203 or n == 200  # later ones count where their arms have enough values
         assert study.replay().same
@@ -416,7 +420,7 @@ def test_values_that_were_told_before_the_end_of_the_start_count_after_it():
     values = {todo.id: 100.0 * todo.arms[0] + 0.1 * todo.id for todo in rounds}
     for todo in rounds[1:]:
         study.tell(todo, {todo.arms[0]: values[todo.id]})
-    assert not study.done and advisor_of(study).weakest()[0] == 0.0
+    assert not study.done and state_of(study).monitor.weakest()[0] == 0.0
     assert study.status.next.code == "start-waits" and "round 1 next" in str(study.status.next)
     study.fail(rounds[0], "the dish broke", retry=False)
     lone, both = rounds[0].arms[0], 1 - rounds[0].arms[0]
@@ -452,7 +456,7 @@ def test_planned_data_in_the_middle_leave_the_start_as_it_is():
     early.observe(
         {a: rng.standard_normal() for a, x in first.items() if abs(x) < 0.4}, planned=True
     )
-    assert advisor_of(early).ledger.early[0].sum() == 0.0  # one value of each
+    assert state_of(early).history.initial_residuals[0].sum() == 0.0  # one value of each
 
 
 def test_a_retraction_leaves_what_came_after_the_start_as_it_was():
@@ -493,7 +497,7 @@ def test_a_part_of_a_start_is_no_start_where_it_is_carried():
     for todo in old.pending:
         old.fail(todo, "no time", retry=False)
     new.carry(old)
-    assert advisor_of(new).ledger.early[0].sum() == 0.0
+    assert state_of(new).history.initial_residuals[0].sum() == 0.0
     assert 0.0 < squares_of(new)[1] < 20.0  # later ones, of which few count
 
 
@@ -524,7 +528,7 @@ def test_more_replicates_that_were_asked_for_are_the_start():
     for todo in rounds:  # before any value
         study.tell(todo, {todo.arms[0]: list(range(3))})
     assert squares_of(study) == (pytest.approx(2.0 + 2.0), 4.0)
-    assert not advisor_of(study).ledger.startless
+    assert not state_of(study).history.startless
     study = cg.Study(
         cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), replicates=4, seed=0, engine="python"
     )
@@ -534,7 +538,7 @@ def test_more_replicates_that_were_asked_for_are_the_start():
         todo = study.ask()
         values[todo.arms[0]] = rng.standard_normal(4)
         study.tell(todo, {todo.arms[0]: list(values[todo.arms[0]])})
-    assert len(values) == 3 and advisor_of(study).ledger.seen.start[0] == 0
+    assert len(values) == 3 and state_of(study).history.seen.start[0] == 0
     squares, n = squares_of(study)
     assert n == 9 and squares == pytest.approx(sum(3 * np.var(x, ddof=1) for x in values.values()))
 
@@ -586,7 +590,7 @@ def old_and_new(rewards, d, rounds, seed, rule, replicates=1):
 def test_a_carried_study_tells_of_sigma_what_the_old_one_did():
     """Its later values became squares of a start: 0.69 sigma^2 on average here."""
     old, new = old_and_new(cg.Gaussian(), 60, 90, 0, Typical())
-    before, after = (advisor_of(one).ledger for one in (old, new))
+    before, after = (state_of(one).history for one in (old, new))
     assert np.allclose(after.seen.noise[:2], before.seen.noise[:2], rtol=1e-12)
     assert np.allclose(after.early, before.early, rtol=1e-12)
     assert np.allclose(after.late[:, :60], before.late, rtol=1e-9)
@@ -598,7 +602,7 @@ def test_a_carried_study_tells_of_sigma_what_the_old_one_did():
 def test_a_right_sigma_is_not_doubted_because_a_study_was_carried_over():
     """It was called larger than need be in this study."""
     _, new = old_and_new(cg.Gaussian(1.0), 400, 600, 0, Typical())
-    noise = advisor_of(new).noise()
+    noise = noise_of(state_of(new).monitor)
     assert (
         noise.verdict != "too large" and noise.evidence < 2.0
     )  # 10.3 before; the level of 1e-4 is 9.2
@@ -620,7 +624,7 @@ def test_weights_are_those_that_were_fixed_then():
     old.tell(5, dict.fromkeys(old.pending[0].arms, 0.3))
     new = cg.Study(two, delta=1e-9, engine="python")
     new.carry(old)
-    before, after = (advisor_of(study).ledger.seen for study in (old, new))
+    before, after = (state_of(study).history.seen for study in (old, new))
     assert after.weighed[:3, :4].T.tolist() == [
         pytest.approx(row, abs=1e-12)
         for row in np.vstack(
@@ -661,8 +665,8 @@ def test_data_that_were_not_planned_are_no_start():
     squares, n = squares_of(single)
     assert n <= 9.0 and squares / n >= exact / 9.0
     for one in (planned, later, single):
-        assert advisor_of(one).ledger.seen.start[0] == 0
-        assert advisor_of(one).ledger.seen.counts.tolist() == [4.0, 4.0, 4.0]
+        assert state_of(one).history.seen.start[0] == 0
+        assert state_of(one).history.seen.counts.tolist() == [4.0, 4.0, 4.0]
     assert [x.code for x in stopped(planned).assumptions if "values-" in x.code] == [
         "values-planned"
     ]
@@ -681,8 +685,8 @@ def test_weights_of_data_from_outside_do_not_depend_on_how_many_they_are():
         study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0)), engine="python")
         study.observe(dict.fromkeys(range(3), 0.5))
         study.observe({1: [0.25] * n})
-        ledger = advisor_of(study).ledger
-        weights.append(float(ledger.seen.weighed[0, 1] - 3.0) / n)
+        history = state_of(study).history
+        weights.append(float(history.seen.weighed[0, 1] - 3.0) / n)
     assert weights == [3.0] * 3
 
 
@@ -696,7 +700,7 @@ def test_a_missing_replicate_is_missing_like_any_other():
     for _ in range(2):
         todo = study.ask()
         study.tell(todo, {name: values[name] for name in todo.names})
-    assert advisor_of(study).ledger.happened["missing"] == 1
+    assert state_of(study).history.happened["missing"] == 1
     (said,) = [x for x in stopped(study).assumptions if x.code == "values-missing"]
     assert said.arguments["n"] == 1
     row = next(row for row in study.rows() if row["arm"] == "b")
@@ -706,10 +710,10 @@ def test_a_missing_replicate_is_missing_like_any_other():
     )
     todo = study.ask()
     study.tell(todo, {todo.arms[0]: [0.5, math.nan]})
-    assert advisor_of(study).ledger.happened["missing"] == 2
+    assert state_of(study).history.happened["missing"] == 2
     todo = study.ask()
     study.tell(todo, {todo.arms[0]: None})
-    assert advisor_of(study).ledger.happened["missing"] == 5
+    assert state_of(study).history.happened["missing"] == 5
 
 
 def test_what_the_old_study_rests_on_the_new_one_rests_on_too():

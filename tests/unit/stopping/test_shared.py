@@ -20,7 +20,7 @@ from combgame.rewards.gaussian import FINE
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES, pair_scales
 from combgame.stopping.mixture_shared_variance import FINEST, shared
 from combgame.stopping.variance import CHANCES, RATIOS, excluded, ratios, spreading
-from tests.studies import advisor_of
+from tests.studies import state_of
 
 
 def log_spread(degrees, squares, variance):
@@ -244,18 +244,18 @@ def test_a_study_adds_up_what_a_run_does():
     """And again after it is opened anew; late and missing values change nothing but the order."""
     problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian())
     study, rng = cg.Study(problem, min_pulls=2, seed=1), np.random.default_rng(0)
-    assert advisor_of(study).ledger.seen.start[0] == 1
+    assert state_of(study).history.seen.start[0] == 1
     for _ in range(6):
         todo = study.ask()
         assert study.status.state == "running"
         study.tell(todo, {a: rng.normal(a) for a in todo.arms})
-    ledger = advisor_of(study).ledger
-    assert ledger.seen.start[0] == 0 and ledger.seen.noise[0].tolist() == [6.0]
-    assert ledger.seen.noise[1, 0] == pytest.approx(ledger.seen.squares.sum())
+    history = state_of(study).history
+    assert history.seen.start[0] == 0 and history.seen.noise[0].tolist() == [6.0]
+    assert history.seen.noise[1, 0] == pytest.approx(history.seen.squares.sum())
     first, second = study.ask(2)
     for todo in (second, first):
         study.tell(todo, {a: rng.normal(a) for a in todo.arms})
-    assert ledger.seen.noise[0].tolist() == [10.0] and ledger.late[3].sum() == 4
+    assert history.seen.noise[0].tolist() == [10.0] and history.late_stats[3].sum() == 4
 
 
 def test_what_is_told_anew_tells_nothing_of_the_spread():
@@ -266,11 +266,11 @@ def test_what_is_told_anew_tells_nothing_of_the_spread():
         todo = study.ask()
         rounds.append(todo)
         study.tell(todo, {a: rng.normal(a) for a in todo.arms})
-    assert advisor_of(study).ledger.seen.noise[0, 0] == 6
+    assert state_of(study).history.seen.noise[0, 0] == 6
     study.retract(rounds[7], "a slip")
-    assert advisor_of(study).ledger.seen.noise[0, 0] == 5
+    assert state_of(study).history.seen.noise[0, 0] == 5
     study.tell(rounds[7], {a: rng.normal(a) for a in rounds[7].arms})
-    assert advisor_of(study).ledger.seen.noise[0, 0] == 5
+    assert state_of(study).history.seen.noise[0, 0] == 5
 
 
 def test_a_study_ends_and_a_plan_knows_it():

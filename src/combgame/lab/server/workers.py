@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...errors import CombGameError, StoreError
 from ...storage.transaction import Repeated, Request, once
-from ..policy import COMPILED_FROM
+from ..monitor import COMPILED_FROM
 from ..study import Study
 from .errors import too_many
 from .logs import log

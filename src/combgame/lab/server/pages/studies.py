@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from ...._display.text import as_csv
 from ....errors import CombGameError
-from ...history import Ledger
+from ...history import History
 from ...study import Study
 from ...values import pulls
 from ..validation import Name
@@ -159,7 +159,7 @@ async def by_arm(desk: At, person: Reader, name: Name) -> Response:
 
     def view(one: Study) -> str:
         with one.moment(history=True) as now:
-            told = Ledger.of(one.problem.d, now.events).counting(range(one.problem.d))
+            told = History.of(one.problem.d, now.events).counting(range(one.problem.d))
         return as_csv(
             [
                 {"arm": one.problem.label([arm]), "value": value, "n": n}

@@ -1,0 +1,169 @@
+"""What the values of a study say at one moment, beside what decides when it stops: estimates, the
+lead, outliers, how the values vary.
+
+Nothing here has a part in what is asked or in when a study stops. It is computed when somebody
+looks.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._messages import Sentence
+from ..engine.state import vector
+from ..engine.user_code import own_bounds, own_errors
+from . import diagnostics
+from .corrections import spent
+from .diagnostics import Noise, Squares, typical
+from .estimates import Estimate, Margin
+from .estimates import estimates as estimates_of
+from .estimates import margin as margin_of
+from .monitor import COMPILED_FROM, Monitor
+from .outliers import Doubt, doubts_within
+from .outliers import doubts as doubts_of
+from .policy import Policy
+
+
+def noise(monitor: Monitor) -> Noise | None:
+    """Compare how the values vary with what was stated."""
+    history = monitor.history
+    problem, late, early = monitor.setting.problem, history.late_stats, history.initial_residuals
+    return diagnostics.noise(problem, history.seen, late, early)
+
+
+def doubts(monitor: Monitor) -> tuple[Doubt, ...]:
+    """Find values that are hard to believe."""
+    problem, history, misfit = monitor.setting.problem, monitor.history, noise(monitor)
+    wrong = misfit is not None and misfit.contradicted
+    if problem.rewards.levels():  # some values that are mistakes contradict sigma, too
+        return doubts_within(problem, history.within(), problem.rewards.known and not wrong)
+    # where sigma is contradicted, good data would be doubted
+    scale = typical(problem, history.seen, history.extremes) if wrong else 1.0
+    outside = {number for number, *_ in history.outside}
+    found = doubts_of(problem, history.seen, history.extremes, scale=scale)
+    return tuple(one._replace(outside=one.round in outside) for one in found)
+
+
+def estimates(monitor: Monitor) -> list[Estimate]:
+    """Estimate all arms, with intervals that hold at all times."""
+    state, given = monitor.told, monitor.setting.problem
+    best = state.view.best if monitor.compared else np.zeros(monitor.problem.d)
+    made = estimates_of(monitor.problem, state.game, state.seen, best, monitor.delta)
+    if given is monitor.problem:
+        return made
+
+    def turned(x: float | None) -> float | None:
+        return None if x is None else float(given.inside(x))
+
+    return [
+        one._replace(mean=turned(one.mean), low=turned(one.high), high=turned(one.low))
+        for one in made
+    ]
+
+
+def margin(monitor: Monitor, certified: bool = False) -> Margin | None:
+    """Estimate the lead of the leading answer over the nearest rival, and how much it can lack."""
+    state, (_, rival) = monitor.told, monitor.weakest()
+    if not monitor.comparable(rival):
+        return None
+    setting, best = monitor.setting, state.view.best
+    surely = certified and monitor.stopping.validity.proved
+    least = 0.0 - setting.epsilon if surely else -math.inf  # no -0
+    against = vector(rival, best.size)
+    made = margin_of(monitor.problem, state.game, state.seen, best, against, monitor.delta, least)
+    if made is None:
+        return None
+    within = setting.epsilon if surely else suboptimality_bound(monitor)
+    misfit = noise(monitor)
+    doubted = misfit is not None and misfit.contradicted
+    return replace(made, within=within, delta=setting.delta, doubted=doubted)
+
+
+def suboptimality_bound(monitor: Monitor) -> float | None:
+    """No answer is better than the leader by more than this, with probability 1 - delta: the least
+    epsilon, rounded up to three digits, with which the study would stop now. None if there is none,
+    or no theorem, or too many arms to try.
+    """
+    proved = monitor.stopping.name == "mixture" and monitor.stopping.validity.proved
+    if not proved or monitor.problem.d >= COMPILED_FROM:
+        return None
+    spread = float(np.ptp(monitor.history.seen.mean[monitor.needed]))
+    with own_errors(), own_bounds(monitor.told.game):
+        return least_passing(lambda epsilon: monitor.would_pass(monitor.delta, epsilon), spread)
+
+
+def p_value(monitor: Monitor) -> float:
+    """The smallest delta at which the evidence would be enough now; 1 if it would not be at any."""
+    history = monitor.history
+
+    def passes(log_delta: float) -> bool:
+        return monitor.would_pass(spent(math.exp(log_delta), history.n_changes) * history.share)
+
+    low, high = math.log(monitor.setting.delta), math.log(1.0 - 1e-9)
+    with own_errors(), own_bounds(monitor.told.game):
+        if not passes(high):
+            return 1.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if passes(middle) else (middle, high)
+    return math.exp(high)
+
+
+def snapshot_at_end(monitor: Monitor, policy: Policy, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known beside the facts of a study's end, as plain data.
+
+    Parameters
+    ----------
+    facts : dict
+        What `Monitor.facts` said, or what the certificate says.
+    """
+    certified = facts["why"] == "certified"
+    # of a certificate that this version would not have given, nothing is derived
+    lead = margin(monitor, certified and facts.get("short") is None)
+    if certified and facts["answer"] != monitor.leader():
+        lead = None
+    sigma, levels = noise(monitor), policy.variance_components()
+    return {
+        "noise": None if sigma is None else sigma._asdict(),
+        "doubts": [[*one[:-1], list(one.instead)] for one in doubts(monitor)],
+        "levels": None if levels is None else list(levels),
+        "margin": None if lead is None else lead.plain(),
+        "estimates": [list(one) for one in estimates(monitor)],
+        "p_value": None if certified else p_value(monitor),
+    }
+
+
+def batch_warning(monitor: Monitor, policy: Policy) -> Sentence | None:
+    """What the start says of levels that nobody stated, once it is over. Of a study that has
+    stopped: what it said then.
+    """
+    if monitor.ended is not None and "levels" in monitor.ended:
+        before = monitor.ended["levels"]
+        found = before and Squares(*before)
+    else:
+        found = policy.variance_components()
+    return diagnostics.unstated(monitor.setting.problem, found) if found else None
+
+
+def least_passing(passes: Callable[[float], bool], scale: float) -> float | None:
+    """The least number for which a condition holds that holds from some number on, rounded up to
+    three digits; None if there is none up to a million times `scale`.
+
+    >>> least_passing(lambda x: x > 0.123321, 1.0), least_passing(lambda x: x >= 7000, 1.0)
+    (0.124, 7000.0)
+    """
+    low, high = 0.0, scale if scale > 0.0 else 1.0
+    least, most = 1e-6 * high, 1e6 * high
+    while not passes(high):
+        low, high = high, 4.0 * high
+        if high > most:
+            return None
+    while high - low > 1e-3 * high and high > least:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    digit = 10.0 ** (math.floor(math.log10(high)) - 2)
+    up = math.ceil(high / digit) * digit
+    return float(f"{up:.3g}")
