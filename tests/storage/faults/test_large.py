@@ -12,10 +12,10 @@ import pytest
 
 import combgame as cg
 from combgame.lab import session, snapshot
-from combgame.lab.diagnostics import squares_of, values_in
+from combgame.lab.diagnostics import squares_of
 from combgame.lab.exports import read_sheet
 from combgame.lab.history import History
-from combgame.lab.round import Record, Told
+from combgame.lab.round import Record, Told, values_in
 from combgame.lab.snapshot import dump
 from combgame.storage import database as sql
 from combgame.storage import transaction

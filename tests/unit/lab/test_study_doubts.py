@@ -12,6 +12,8 @@ from scipy import stats
 import combgame as cg
 from combgame.engine.round import note
 from combgame.engine.state import blank
+from combgame.lab.analysis import doubts as doubts_of
+from combgame.lab.history import nothing_far, reach
 from combgame.lab.outliers import (
     ALARM,
     ALONE,
@@ -19,9 +21,7 @@ from combgame.lab.outliers import (
     doubts,
     doubts_within,
     gathered,
-    nothing_far,
     outliers,
-    reach,
 )
 from combgame.lab.snapshot import dump, load
 from combgame.rules._exploration import joining
@@ -352,7 +352,7 @@ def test_a_lost_point_shows_where_rounds_have_levels(sigma, factor, tmp_path):
     assert json.loads(json.dumps(status.to_dict()))["doubts"][0]["name"] == names[off]
     state = state_of(study)
     kept = load(study._setting, "python", (state.history.seq, dump(state)))
-    assert kept.doubts() == cg.Study.open(url, study.name).status.doubts == status.doubts
+    assert doubts_of(kept.monitor) == cg.Study.open(url, study.name).status.doubts == status.doubts
     study.retract(2, "a point was lost")
     assert study.status.doubts == ()
     assert "No value stands out from the others of its round" in study.report()

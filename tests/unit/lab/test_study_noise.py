@@ -12,7 +12,8 @@ from scipy.integrate import quad
 from scipy.stats import chi2
 
 import combgame as cg
-from combgame.lab.diagnostics import ALARM, LESS, MORE, follow, log_misfit, nothing_late
+from combgame.lab.diagnostics import ALARM, LESS, MORE, log_misfit
+from combgame.lab.history import follow, nothing_late
 from tests.studies import state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for

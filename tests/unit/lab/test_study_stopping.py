@@ -121,7 +121,10 @@ def test_only_what_was_told_counts_for_stopping():
         a, b = state_of(one), state_of(other)
         assert a.history.pending.sum() == 100 and b.history.pending.sum() == 0
         for what in ("evidence", "best", "rival"):
-            assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
+            assert (
+                getattr(a.monitor.told.view, what).tolist()
+                == getattr(b.monitor.told.view, what).tolist()
+            )
         assert one.status.threshold == other.status.threshold and a.history.seen.counts.sum() == 20
 
 

@@ -592,7 +592,7 @@ def test_a_carried_study_tells_of_sigma_what_the_old_one_did():
     old, new = old_and_new(cg.Gaussian(), 60, 90, 0, Typical())
     before, after = (state_of(one).history for one in (old, new))
     assert np.allclose(after.seen.noise[:2], before.seen.noise[:2], rtol=1e-12)
-    assert np.allclose(after.early, before.early, rtol=1e-12)
+    assert np.allclose(after.initial_residuals, before.initial_residuals, rtol=1e-12)
     assert np.allclose(after.late[:, :60], before.late, rtol=1e-9)
     assert after.seen.start[0] == 0
     assert new.ask().arms == (60,)  # its start is that of the arm that is new
