@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .._messages import Sentence
-from ..engine.state import vector
 from ..engine.user_code import own_bounds, own_errors
 from . import diagnostics
 from .corrections import spent
@@ -24,7 +23,6 @@ from .estimates import margin as margin_of
 from .monitor import COMPILED_FROM, Monitor
 from .outliers import Doubt, doubts_within
 from .outliers import doubts as doubts_of
-from .policy import Policy
 
 
 def noise(monitor: Monitor) -> Noise | None:
@@ -72,8 +70,7 @@ def margin(monitor: Monitor, certified: bool = False) -> Margin | None:
     setting, best = monitor.setting, state.view.best
     surely = certified and monitor.stopping.validity.proved
     least = 0.0 - setting.epsilon if surely else -math.inf  # no -0
-    against = vector(rival, best.size)
-    made = margin_of(monitor.problem, state.game, state.seen, best, against, monitor.delta, least)
+    made = margin_of(monitor.problem, state.game, state.seen, best, rival, monitor.delta, least)
     if made is None:
         return None
     within = setting.epsilon if surely else suboptimality_bound(monitor)
@@ -112,11 +109,15 @@ def p_value(monitor: Monitor) -> float:
     return math.exp(high)
 
 
-def snapshot_at_end(monitor: Monitor, policy: Policy, facts: dict[str, Any]) -> dict[str, Any]:
+def snapshot_at_end(
+    monitor: Monitor, levels: Squares | None, facts: dict[str, Any]
+) -> dict[str, Any]:
     """Return what is known beside the facts of a study's end, as plain data.
 
     Parameters
     ----------
+    levels : Squares, optional
+        `Policy.variance_components`.
     facts : dict
         What `Monitor.facts` said, or what the certificate says.
     """
@@ -125,7 +126,7 @@ def snapshot_at_end(monitor: Monitor, policy: Policy, facts: dict[str, Any]) -> 
     lead = margin(monitor, certified and facts.get("short") is None)
     if certified and facts["answer"] != monitor.leader():
         lead = None
-    sigma, levels = noise(monitor), policy.variance_components()
+    sigma = noise(monitor)
     return {
         "noise": None if sigma is None else sigma._asdict(),
         "doubts": [[*one[:-1], list(one.instead)] for one in doubts(monitor)],
@@ -136,16 +137,19 @@ def snapshot_at_end(monitor: Monitor, policy: Policy, facts: dict[str, Any]) -> 
     }
 
 
-def batch_warning(monitor: Monitor, policy: Policy) -> Sentence | None:
+def batch_warning(monitor: Monitor, levels: Squares | None) -> Sentence | None:
     """What the start says of levels that nobody stated, once it is over. Of a study that has
     stopped: what it said then.
+
+    Parameters
+    ----------
+    levels : Squares, optional
+        `Policy.variance_components`.
     """
     if monitor.ended is not None and "levels" in monitor.ended:
         before = monitor.ended["levels"]
-        found = before and Squares(*before)
-    else:
-        found = policy.variance_components()
-    return diagnostics.unstated(monitor.setting.problem, found) if found else None
+        levels = before and Squares(*before)
+    return diagnostics.unstated(monitor.setting.problem, levels) if levels else None
 
 
 def least_passing(passes: Callable[[float], bool], scale: float) -> float | None:

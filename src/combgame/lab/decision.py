@@ -13,7 +13,7 @@ from .corrections import conditions, level
 from .diagnostics import Noise
 from .estimates import Estimate, Margin
 from .outliers import Doubt
-from .state import StudyState
+from .policy import StudyState
 from .versions import by_another, named, not_vouched
 
 
@@ -158,7 +158,7 @@ def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
         numbers += "; {level}"
         known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
     numbers += ")"
-    if (levels := batch_warning(state.monitor, state.policy)) is not None:
+    if (levels := batch_warning(state.monitor, state.policy.variance_components())) is not None:
         numbers += ", but {levels}"
         known["levels"] = levels
     if why == "certified":

@@ -23,9 +23,9 @@ from ..tables import Sheet, known_column, read_file, read_table
 from ..tables.excel import write_excel
 from .analysis import estimates
 from .history import EventEffect, History
+from .policy import StudyState
 from .round import Record, Round
 from .settings import Setting
-from .state import StudyState
 from .values import pulls
 
 LEVELS = ("round", "arm", "event")

@@ -23,7 +23,7 @@ from ..rewards import Gaussian
 from ..stopping.mixture import SCALES
 from ..theory.complexity import complexity, order_of
 from ..theory.confidence import posterior, variances
-from .state import StudyState
+from .policy import StudyState
 
 MANY = 300  # arms; with more, they are taken to be played as they were so far
 PATHS, TIMES = 200, 80

@@ -839,7 +839,7 @@ def _start_waits(record: Record) -> bool:
 
 def check_replicates(history: History, times: int) -> None:
     """Refuse another number of replicates within the start."""
-    if history.asked and history.starting and times != history.usual:
+    if history.asked and history.starting:
         raise StudyError(
             "start-replicates",
             "{short:count arm} {short:has|have} not been asked for as often as the start of the "

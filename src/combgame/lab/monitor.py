@@ -15,7 +15,7 @@ from ..engine.dispatch import choose_engine
 from ..engine.kernels import copied
 from ..engine.protocols import Game
 from ..engine.round import recommend, settle
-from ..engine.state import Floats, Ints, Seen, View, arms_of, vector
+from ..engine.state import Floats, Ints, Seen, View, arms_of
 from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules import Stopping
@@ -109,9 +109,10 @@ class Monitor:
         if self.setting.min_pulls and (counts[self.needed] < self.setting.min_pulls).any():
             return False
         stops: Ints = np.full(1, -1, np.int64)
-        winners: Floats = np.zeros((1, self.setting.problem.d))
+        winners: Floats = np.zeros((1, counts.size))
         enough = settle(self.told.game.judge, t, self.told.view, stops, winners)
-        check_compared(self.stopping, stops)
+        if enough and stops[0] < 0:  # the threshold is no number
+            check_compared(self.stopping, stops)
         return enough
 
     def would_pass(self, delta: float, epsilon: float | None = None) -> bool:
@@ -159,19 +160,19 @@ class Monitor:
         blocks = self.history.seen.blocks
         return bool(blocks.precision.size == 0 or blocks.done[0] > 0)
 
-    def comparable(self, rival: Iterable[int]) -> bool:
+    def comparable(self, rival: Floats) -> bool:
         """Whether anything is known of how the leader compares with a rival: the arms in which they
         differ have values, and complete blocks join those that could be exchanged.
         """
         seen = self.history.seen
-        differ = self.told.view.best != vector(rival, self.problem.d)
+        differ = self.told.view.best != rival
         if not self.compared or (seen.counts[differ] == 0.0).any():
             return False
         groups = exchangeable(self.problem.answers) if self.problem.rewards.levels() else []
         parts = (seen.blocks.piece[[a for a in one if differ[a]]] for one in groups)
         return all(np.unique(one).size < 2 for one in parts)
 
-    def weakest(self) -> tuple[float, tuple[int, ...]]:
+    def weakest(self) -> tuple[float, Floats]:
         """The evidence, and the rival that it is least against. (Below the threshold a run may have
         looked at the nearest pair only.)
         """
@@ -181,9 +182,9 @@ class Monitor:
             with own_errors():
                 least = judge.weakest(self.told.game, self.told.seen, view.best, rival, alternative)
             if least < view.evidence[0]:
-                return least, arms_of(rival)
-            return float(view.evidence[0]), arms_of(view.rival)
-        return self.named(), arms_of(view.rival)
+                return least, rival
+            return float(view.evidence[0]), view.rival
+        return self.named(), view.rival
 
     def named(self) -> float:
         """The evidence against the rival that the judge named. (While nothing can stop, what it
@@ -196,14 +197,14 @@ class Monitor:
             )
         return min(float(state.view.evidence[0]), value)
 
-    def shown(self, evidence: float, rival: Iterable[int]) -> Shown:
+    def shown(self, evidence: float, rival: Floats) -> Shown:
         """The evidence against a rival on the scale that people see."""
         state = self.told
         level, best = float(state.game.judge.level(self.clock, 0)), state.view.best
         if self.problem.rewards.levels() and math.isfinite(evidence):
-            have = max(self.within_rounds(vector(rival, best.size)), evidence, 0.0)
+            have = max(self.within_rounds(rival), evidence, 0.0)
             return Shown(have, have - (evidence - level))
-        return shown(state.game, state.seen, best, vector(rival, best.size), evidence, level)
+        return shown(state.game, state.seen, best, rival, evidence, level)
 
     def within_rounds(self, rival: Floats) -> float:
         """The likelihood ratio against a rival that is an exchange away, where rounds have
@@ -221,11 +222,11 @@ class Monitor:
         degrees = after if after > 0.5 * ahead else ahead
         return restricted(ratio / blocks.variance(), float(degrees))
 
-    def single_replicate_arms(self, arms: set[int]) -> list[list[Any]]:
+    def single_replicate_arms(self, arms: Iterable[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is
         data from outside.
         """
-        one = [a for a in sorted(arms) if self.history.seen.counts[a] == 1.0]
+        one = [int(a) for a in sorted(arms) if self.history.seen.counts[a] == 1.0]
         if not one:
             return []
         outside = {number for number, *_ in self.history.outside}
@@ -240,7 +241,7 @@ class Monitor:
     def leader(self) -> list[int]:
         """The arms of the leading answer; none while nothing is known."""
         known = self.compared and self.history.seen.counts.any()
-        return list(arms_of(self.told.view.best)) if known else []
+        return np.flatnonzero(self.told.view.best > 0.5).tolist() if known else []
 
     def facts(self, why: str = "running") -> dict[str, Any]:
         """Return what is known now, as plain data."""
@@ -250,7 +251,7 @@ class Monitor:
         return {
             "why": why,
             "answer": self.leader(),
-            "rival": list(rival) if self.compared else [],
+            "rival": np.flatnonzero(rival > 0.5).tolist() if self.compared else [],
             "evidence": have,
             "threshold": needed,
             "rounds": history.n_told,
@@ -261,7 +262,7 @@ class Monitor:
             "outside": sum(n for _, _, n, _ in history.outside),
             "unplanned": sum(n for _, _, n, kind in history.outside if kind == 0),
             "planned": sum(n for _, _, n, kind in history.outside if kind == 1),
-            "single": self.single_replicate_arms(set(arms_of(best)) ^ set(rival)),
+            "single": self.single_replicate_arms(np.flatnonzero(best != rival)),
             "retractions": history.retractions,
             "corrections": history.corrections,
             "delta": self.delta,

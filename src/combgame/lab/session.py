@@ -25,10 +25,10 @@ from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, 
 from ..storage.process import CHILDREN, deferred
 from ..storage.transaction import CURRENT, check_repeated, once
 from .history import Behind, History
+from .policy import StudyState
 from .round import Record
 from .settings import Setting
 from .snapshot import EVERY, capture, load, pack
-from .state import StudyState
 from .versions import here, mixed
 
 

@@ -18,9 +18,8 @@ from ..engine.state import Floats
 from ..engine.user_code import SIGNATURE
 from ..storage.events import Event, head_of
 from .corrections import level
-from .policy import InitialDesign
+from .policy import InitialDesign, StudyState
 from .settings import Setting
-from .state import StudyState
 from .versions import named, not_vouched
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._display.text import count, weighed
 from .._messages import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
-from ..engine.state import arms_of
+from ..engine.state import arms_of, vector
 from ..engine.user_code import own_errors
 from .analysis import batch_warning, doubts, estimates, margin, noise
 from .block_effects import apart
@@ -19,7 +19,7 @@ from .diagnostics import Noise
 from .estimates import Estimate, Margin
 from .forecast import MANY, along, forecast
 from .outliers import Doubt
-from .state import StudyState
+from .policy import StudyState
 from .versions import due, mixed, not_vouched, other_sources
 
 PROVED = "proved"  # the label of a threshold of which no more is to be said
@@ -257,7 +257,8 @@ def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
     """
     problem, side = state.setting.problem, state.monitor.told
     seen, best, game, trial = state.history.seen, side.view.best, side.game, np.zeros(problem.d)
-    least, nearest = state.monitor.weakest()
+    least, weakest = state.monitor.weakest()
+    nearest = arms_of(weakest)
     evidence = {nearest: least}
     if problem.d <= MANY:
         force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
@@ -275,9 +276,9 @@ def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
         Rival(
             answer,
             named[answer],
-            *state.monitor.shown(value, answer),
+            *state.monitor.shown(value, vector(answer, problem.d)),
             float(mean[list(leader)].sum() - mean[list(answer)].sum())
-            if state.monitor.comparable(answer)
+            if state.monitor.comparable(vector(answer, problem.d))
             else None,
         )
         for answer, value in order[:most]
@@ -342,7 +343,7 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
         enough,
         shown,
         noise(state.monitor),
-        batch_warning(state.monitor, state.policy),
+        batch_warning(state.monitor, state.policy.variance_components()),
         so_far(state, facts) if phase not in ("running", "certified") else None,
         needs(state, facts["threshold"]) if running and facts["values"] else None,
         not_vouched(facts) or licence(state.setting.stopping.validity),

@@ -32,6 +32,7 @@ from .inputs import (
     rounds_of,
     todo_of,
 )
+from .policy import StudyState
 from .round import (
     Record,
     Round,
@@ -45,7 +46,6 @@ from .round import (
 )
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, past, setting_from
-from .state import StudyState
 from .values import Entry, coincidence, fingerprint, read_values
 from .versions import here, made_by
 from .view import Queries
@@ -174,6 +174,7 @@ class Study(Queries):
     ) -> None:
         self.name, self.client = name, client_of(client)
         self._setting, self._session = setting, Session(setting, storing, name, engine)
+        self.problem = setting.problem
         self._calls = calls
 
     def twin(self) -> "Study":
@@ -273,8 +274,10 @@ class Study(Queries):
                 given[number] = None
         while len(given) < most and history.affordable:
             usual, number = self._setting.replicates, history.last + 1
-            times = replicates_of(history.blocks, number, usual, replicates)
-            if License.NORMAL in claimed(self.problem.rewards):
+            times = usual if replicates is None else replicates
+            if history.blocks:  # plays have levels
+                times = replicates_of(history.blocks, number, usual, replicates)
+            if times != history.usual and License.NORMAL in claimed(self.problem.rewards):
                 check_replicates(history, times)
             chosen = batch.choose(most - len(given))
             if times != 1:
@@ -297,7 +300,7 @@ class Study(Queries):
         again is harmless; something else is refused until the round is retracted. Nothing is stored
         of what is refused.
         """
-        self.tell_many({todo_of(round): values}, final, client)
+        self._tell({todo_of(round): values}, final, client)
 
     def tell_many(
         self,
@@ -314,7 +317,11 @@ class Study(Queries):
         and a column per arm (lines that it seems to have twice are refused, but for again=True).
         Returns what was new of it, by round and arm.
         """
-        rounds = rounds_of(told, self.problem, self.name, again)
+        return self._tell(rounds_of(told, self.problem, self.name, again), final, client)
+
+    def _tell(
+        self, rounds: Mapping[Todo, Any], final: bool, client: str | None
+    ) -> dict[int, dict[int, Entry]]:
         final = either("final", final)
 
         def act(batch: Batch) -> tuple[dict[int, dict[int, Entry]], Decision | None]:
@@ -653,15 +660,13 @@ class Study(Queries):
                 batch.add("closed", None, reason)
 
     def _certified(self, batch: Batch) -> Decision | None:
-        """The decision that this transaction has made, if it has; taken before anybody else can
-        write.
+        """The decision that this transaction has made, if it has and `on_certified` wants it;
+        taken before anybody else can write.
         """
-        ended = batch.state.monitor.ended
-        return (
-            decide(batch.state, batch.state.ending("certified"), self._session.head(batch.state))
-            if batch.certified and ended
-            else None
-        )
+        if self._calls[2] is None or not batch.certified:
+            return None
+        facts = batch.state.ending("certified")
+        return decide(batch.state, facts, self._session.head(batch.state))
 
     def _call(
         self,

@@ -18,11 +18,11 @@ from ..storage.events import Event, check_head, head_of, no_collecting
 from ..storage.files import path_of
 from .decision import Decision, decide
 from .exports import LEVELS, arm_rows, history, rows
+from .policy import StudyState
 from .round import Round, as_round
 from .session import Session
 from .settings import Setting
 from .snapshot import Replay, replay
-from .state import StudyState
 from .status import Status, standing
 
 
@@ -199,12 +199,9 @@ class Queries:
     """
 
     name: str
+    problem: Problem
     _setting: Setting
     _session: Session
-
-    @property
-    def problem(self) -> Problem:
-        return self._setting.problem
 
     @contextmanager
     def moment(self, history: bool = False) -> Iterator[Moment]:

@@ -11,9 +11,9 @@ import pytest
 
 import combgame as cg
 from combgame.lab.corrections import spent
+from combgame.lab.policy import StudyState
 from combgame.lab.settings import check_setting
 from combgame.lab.snapshot import dump, load
-from combgame.lab.state import StudyState
 from combgame.stopping.registry import make_stopping
 from combgame.storage.events import Event
 from tests.said import says

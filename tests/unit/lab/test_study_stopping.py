@@ -8,8 +8,8 @@ import pytest
 
 import combgame as cg
 from combgame.lab.decision import decide
+from combgame.lab.policy import StudyState
 from combgame.lab.snapshot import dump
-from combgame.lab.state import StudyState
 from tests.said import refused, says
 from tests.studies import HARD, PROBLEM, Past, measure, state_of
 

@@ -13,8 +13,8 @@ import combgame as cg
 from combgame.engine.philox import LOW, philox
 from combgame.engine.round import recommend
 from combgame.engine.state import arms_of
+from combgame.lab.policy import StudyState
 from combgame.lab.settings import check_setting
-from combgame.lab.state import StudyState
 from combgame.rules._allocation import make_allocation
 from combgame.rules.base import stopping_of
 from combgame.simulation.run import Run

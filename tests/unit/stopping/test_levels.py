@@ -840,7 +840,7 @@ def test_levels_that_nobody_stated_are_pointed_out():
     for rewards in (cg.Gaussian(), cg.Gaussian(0.5)):
         for seed in range(12):  # what a status says of it, without its forecast
             state = state_of(opened(0.0, seed, rewards=rewards))
-            assert batch_warning(state.monitor, state.policy) is None
+            assert batch_warning(state.monitor, state.policy.variance_components()) is None
     assert opened(5.0, 0, pulls=1).status.levels is None  # a start without repetition
 
 

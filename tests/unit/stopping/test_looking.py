@@ -593,7 +593,7 @@ def test_a_carried_study_tells_of_sigma_what_the_old_one_did():
     before, after = (state_of(one).history for one in (old, new))
     assert np.allclose(after.seen.noise[:2], before.seen.noise[:2], rtol=1e-12)
     assert np.allclose(after.initial_residuals, before.initial_residuals, rtol=1e-12)
-    assert np.allclose(after.late[:, :60], before.late, rtol=1e-9)
+    assert np.allclose(after.late_stats[:, :60], before.late_stats, rtol=1e-9)
     assert after.seen.start[0] == 0
     assert new.ask().arms == (60,)  # its start is that of the arm that is new
     assert new.replay().same

@@ -7,7 +7,6 @@ from typing import Any, overload
 
 from ..._messages import Call
 from ...errors import InputError, StudyError, either, unknown
-from ...problem import Problem
 from ...rules import Stopping
 from ...storage.events import Event
 from ..decision import Decision
@@ -87,6 +86,7 @@ class RemoteStudy(Queries):
         self._service = service
         first = service.get("studies", name, "events", most=1)["events"]
         self._setting = setting_from(event_from(first[0]).data, name)
+        self.problem = self._setting.problem
 
     def close(self) -> None:
         """Let go of the connection of this thread."""
@@ -240,10 +240,6 @@ class RemoteStudy(Queries):
         return {names[arm] if names else str(arm): entry for arm, entry in entries.items()}
 
     # ---- looking
-
-    @property
-    def problem(self) -> Problem:
-        return self._setting.problem
 
     @contextmanager
     def moment(self, history: bool = False) -> Iterator[Moment]:
