@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 import combgame as cg
 from combgame.lab.exports import write_sheet
-from combgame.lab.round import MARK
+from combgame.lab.inputs import MARK
 from combgame.lab.server.app import create_app
 from tests.said import refused
 from tests.services import serving

@@ -16,8 +16,7 @@ from ..engine.block_effects import Blocks
 from ..engine.state import Floats
 from ..errors import StudyError
 from ..problem import Problem
-from .round import Record
-from .values import split
+from .round import Record, split
 
 
 def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:

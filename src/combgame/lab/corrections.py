@@ -26,8 +26,7 @@ from ..problem import Problem
 from ..rewards.base import spread_of
 from ..structures import Arms, Subsets
 from .history import History
-from .round import Told
-from .values import entry_of, gaps, split
+from .round import Told, entry_of, gaps, split
 
 
 def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:

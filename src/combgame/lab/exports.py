@@ -24,9 +24,8 @@ from ..tables.excel import write_excel
 from .analysis import estimates
 from .history import EventEffect, History
 from .policy import StudyState
-from .round import Record, Round
+from .round import Record, Round, pulls
 from .settings import Setting
-from .values import pulls
 
 LEVELS = ("round", "arm", "event")
 

@@ -30,8 +30,17 @@ from ..errors import CombGameError, StoreError, StudyError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
 from .diagnostics import after_start, scatter_start
-from .round import Record, Told, values_in
-from .values import MOST, Entry, fingerprint, gaps, pulls, split
+from .round import (
+    MOST_VALUES,
+    Entry,
+    Record,
+    Told,
+    fingerprint,
+    gaps,
+    split,
+    values_in,
+    values_of,
+)
 from .versions import given
 
 
@@ -419,7 +428,7 @@ class History:
             event.client,
             event.at,
             outside=True,
-            replicates=MOST if planned else 0,
+            replicates=MOST_VALUES if planned else 0,
             over=True,
             since=event.seq,
             steady=planned
@@ -888,11 +897,6 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
 def totals(seen: Seen) -> tuple[Floats, ...]:
     """What is added up; the rest of `seen` is computed from it."""
     return seen.sums, seen.rest, seen.counts, seen.squares, seen.weighed
-
-
-def values_of(entry: Entry) -> int:
-    """How many values an entry stands for."""
-    return sum(n for _, n in pulls(entry))
 
 
 def new_round(event: Event) -> list[int] | None:

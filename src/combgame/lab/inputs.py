@@ -1,21 +1,42 @@
 """What the verbs of a study take, checked before anything is done: here, or by a client before it
 asks a service.
 
-Data frames as what is told or observed.
+What people tell of an arm is a number, a list of replicates, (mean, n), or that it is missing. Data
+frames are read, too.
 """
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
-from .._messages import Option
-from ..errors import REASON, InputError, must_be, plain_text, said_by, whole
+import numpy as np
+
+from .._messages import Call, Option, Phrase
+from ..errors import (
+    REASON,
+    InputError,
+    StudyError,
+    must_be,
+    plain_text,
+    said_by,
+    whole,
+)
 from ..problem import Problem
-from ..tables import Sheet, is_frame, read_frame, read_table
-from .round import Round, Todo, mark_of
+from ..rewards import License
+from ..rewards.base import claimed
+from ..storage.events import Event
+from ..tables import MARK, Sheet, is_frame, read_frame, read_table
+from ..tables.reader import digits
+from .round import MOST_VALUES, Entry, Record, Round, fingerprint
 from .settings import REPLICATES, read_time
-from .values import Entry, read_values
+
+
+class Todo(NamedTuple):
+    """A round as it is named by whoever measured it. mark: "" if nobody noted it."""
+
+    id: int
+    mark: str = ""
 
 
 def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) -> Sheet:
@@ -36,8 +57,18 @@ def frame_values(frame: Any, problem: Problem, study: str, again: bool) -> dict[
     return _sheet(frame, problem, study, False, again).values[0]
 
 
+def mark_of(mark: Any) -> str:
+    """A mark as somebody gives it back; "" for none."""
+    if mark is None:
+        return ""
+    if not isinstance(mark, str) or MARK.fullmatch(mark.strip().lower()) is None:
+        what = "the eight letters that `ask` gave with the round"
+        raise must_be("mark", mark, what, "leave them as they were, or leave them out")
+    return mark.strip().lower()
+
+
 TODO = re.compile(r"(\d{1,9})#(.*)", re.ASCII)  # a round as a text
-MOST = 10_000  # rounds that are given out in one transaction
+MOST_ROUNDS = 10_000  # rounds that are given out in one transaction
 
 
 def todo_of(round: Any) -> Todo:
@@ -76,14 +107,14 @@ def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
         isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
     ):
         raise must_be("lease", lease, "a positive number of seconds, or None")
-    if most > MOST:
+    if most > MOST_ROUNDS:
         raise InputError(
             "too-many-rounds",
             "n = {n:,} is more than the {most:,} rounds that are given out at once, while others "
             "wait",
             remedy="ask for them in portions",
             n=most,
-            most=MOST,
+            most=MOST_ROUNDS,
         )
     return most
 
@@ -148,3 +179,265 @@ def limits_of(max_rounds: Any, deadline: Any) -> dict[str, Any]:
         endless = isinstance(deadline, float) and deadline == math.inf
         given["deadline"] = None if endless else read_time(deadline)
     return given
+
+
+# ---- values of arms
+
+
+def read_values(
+    problem: Problem, values: Any, among: Collection[int] | None = None, round: int | None = None
+) -> dict[int, Entry]:
+    """Values by arm, checked; `among`: the arms that may have one; round: whose values they are.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0), names=["a", "b", "c"])
+    >>> read_values(problem, {"a": 1, 1: [0.5, 0.25], "c": (0.5, 4)})
+    {0: 1.0, 1: [0.5, 0.25], 2: {'mean': 0.5, 'n': 4}}
+    """
+    if not hasattr(values, "keys"):
+        what = "values by arm, such as {{0: 0.3}} or {{'name': 0.3}}"
+        raise must_be("values", values, what)
+    entries: dict[int, Entry] = {}
+    for key in values.keys():  # noqa: SIM118  (a pandas Series iterates over its values)
+        arm = problem.arm(key)
+        try:
+            if among is not None and arm not in among:
+                text = "it is not in the round, which has {arms}"
+                raise InputError("not-in-round", text, arms=problem.label(sorted(among)))
+            if arm in entries:
+                text = "it is given twice, by its name and by its number"
+                raise InputError("arm-twice", text, remedy="give it once")
+            entries[arm] = _entry(problem, arm, values[key])
+        except InputError as error:
+            name = problem.label([arm])
+            if round is None:
+                raise error.within("arm {arm}", arm=name) from None
+            raise error.within("round {round}, arm {arm}", round=round, arm=name) from None
+    return entries
+
+
+def missing(value: Any) -> bool:
+    return (
+        value is None
+        or (isinstance(value, float | np.floating) and math.isnan(value))
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _entry(problem: Problem, arm: int, value: Any) -> Entry:
+    if missing(value):
+        return None
+    if isinstance(value, tuple):
+        if (
+            len(value) != 2
+            or isinstance(value[1], bool)
+            or not isinstance(value[1], int | np.integer)
+            or value[1] < 1
+        ):
+            what = "(mean, n) with a whole n of at least 1"
+            raise must_be("value", value, what, "replicates come as a list")
+        mean, n = value[0], int(value[1])
+        if not problem.rewards.known:
+            raise InputError(
+                "variance-hidden",
+                "a mean of {n} values hides how they vary, which is needed here",
+                remedy="{instead}",
+                n=n,
+                instead=Phrase("several values"),
+            )
+        mean = _number(problem, arm, mean, n)
+        if n > MOST_VALUES:
+            text = "n = {n} is more than 2**53, beyond which numbers are not counted exactly"
+            raise InputError("n-too-large", text, remedy="check it", n=n)
+        return {"mean": mean, "n": n}
+    flat = isinstance(value, list) and not any(isinstance(x, list | tuple) for x in value)
+    if flat or (isinstance(value, np.ndarray) and value.ndim == 1):
+        several = [None if missing(x) else _number(problem, arm, x) for x in value]
+        return None if all(x is None for x in several) else several
+    return _number(problem, arm, value)
+
+
+def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> float:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, int | float):
+        what = "a number, a list of replicates, (mean, n), or None for missing"
+        raise must_be("value", value, what)
+    # a whole number may be too large for a float
+    x = float(plain) if abs(plain) <= 1e100 else math.inf
+    low, high = problem.rewards.values(problem.d)
+    if not abs(x) <= 1e100:
+        blank = Phrase("missing value")
+        raise must_be("value", value, "a finite number, at most 1e100", "{blank}", blank=blank)
+    if not low <= x <= high:
+        raise InputError(
+            "value-outside",
+            "{value:g} is outside [{low:g}, {high:g}], where {rewards} has its values",
+            remedy="check the value",
+            value=x,
+            low=low,
+            high=high,
+            rewards=str(problem.rewards),
+        )
+    why = problem.rewards.refused(x, n) or problem.coarse(arm, x, n or 1)
+    if why is not None:
+        raise said_by(InputError, why)
+    return x
+
+
+def check_means(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
+    """Refuse a mean that hides which of its values were asked for, where only these count."""
+    for arm, entry in given.items():
+        if problem.rewards.levels() and isinstance(entry, dict) and entry["n"] > replicates:
+            raise InputError(
+                "mean-hides",
+                "round {round}, arm {arm}: a mean of {n} values hides the {asked:count value} that "
+                "{asked:was|were} asked for, and no others count where plays have levels",
+                remedy="tell them as a list, in the order in which they were measured; next time "
+                "ask for as many, with {replicates}",
+                round=number,
+                arm=problem.label([arm]),
+                n=entry["n"],
+                asked=replicates,
+                replicates=Option("replicates", entry["n"]),
+            )
+
+
+def check_one_play(problem: Problem, number: int, record: Record, given: dict[int, Entry]) -> None:
+    """Refuse, where plays have levels, values in the place of retracted ones beside others of the
+    same round that still stand: nobody can tell whether they are of one play.
+    """
+    if not problem.rewards.levels():
+        return
+    for arm, entry in given.items():
+        anew = arm in record.again if record.over else arm in record.gone
+        if (
+            entry is not None
+            and anew
+            and any(
+                told.entry is not None and (record.over or not told.anew)
+                for other, told in record.told.items()
+                if other not in record.again
+            )
+        ):
+            raise StudyError(
+                "one-play",
+                "round {round}, arm {arm}: where plays have levels, all values of a round are of "
+                "one play, so a value that was retracted cannot be told anew beside others that "
+                "stand",
+                remedy="{retract}, and then tell all values of one play",
+                round=number,
+                arm=problem.label([arm]),
+                retract=Call("retract", number, "reason"),
+            )
+
+
+def check_whole(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
+    """Refuse a part of the replicates of an arm, of which more is to come."""
+    for arm, entry in given.items():
+        told = len(entry) if isinstance(entry, list) else 1
+        if entry is not None and not isinstance(entry, dict) and told < replicates:
+            raise InputError(
+                "replicates-together",
+                "round {round}, arm {arm}: {told:count value} {told:is|are} told of the {n} that "
+                "were asked for",
+                remedy="tell all values of an arm together, as a list with None for those that are "
+                "missing",
+                round=number,
+                arm=problem.label([arm]),
+                told=told,
+                n=replicates,
+            )
+
+
+def check_play(record: Record, todo: Todo, client: str | None) -> None:
+    """Refuse, where plays have levels, what is told of a play that was given up for another one."""
+    others = client is not None and record.asker is not None and client != record.asker
+    if (
+        record.plays > 1
+        and not record.over
+        and ((todo.mark and todo.mark != record.mark) or others)
+    ):
+        raise StudyError(
+            "measured-anew",
+            "round {round} was asked again since, and all values of a round are of one play where "
+            "plays have levels; nothing was changed",
+            remedy="leave it to {asker}, who has the round now",
+            round=todo.id,
+            asker=record.asker or "whoever",
+        )
+
+
+def check_todo(todo: Todo, mark: str, name: str) -> None:
+    """Refuse what is told of another round; mark: of the one that has this number now."""
+    if todo.mark and todo.mark != mark:
+        raise StudyError(
+            "other-round",
+            "round {round} of study {name!r} is another one now than the one that is meant: since "
+            "that was asked, an older copy of the study was put back; or it was asked by another "
+            "study. Nothing was changed",
+            remedy="ask again for what to measure now; {observe} adds what was measured already",
+            round=todo.id,
+            name=name,
+            observe=Call("observe"),
+        )
+
+
+# ---- the same values again: most likely the same data. A heuristic, which only asks before they
+# count twice.
+
+MANY = 8  # digits in all: by chance, one of 10^8 tables of that many has the same values
+
+
+def coincidence(problem: Problem, values: Mapping[int, Entry]) -> bool:
+    """Whether the same values might well come again: they have few digits in all.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
+    >>> coincidence(problem, {0: 0.5, 1: 0.25}), coincidence(problem, {0: 0.51234, 1: 0.2718})
+    (True, False)
+    """
+    binary = License.BINARY in claimed(problem.rewards)
+    total = 0.0
+    for entry in values.values():
+        if isinstance(entry, dict):
+            total += 1.0 if binary else digits(entry["mean"])
+        elif isinstance(entry, list):
+            total += sum(0.3 if binary else digits(x) for x in entry if x is not None)
+        elif entry is not None:
+            total += 0.3 if binary else digits(entry)
+    return total < MANY
+
+
+def prints_of(events: Iterable[Event]) -> dict[str, int]:
+    """By the fingerprint of what was told or observed at once: the number that has it."""
+    made: dict[str, int] = {}
+    for event in events:
+        if event.kind in ("told", "observed") and event.round is not None:
+            values = {int(arm): entry for arm, entry in event.data["values"].items()}
+            made.setdefault(fingerprint(values), event.round)
+    return made
+
+
+def repeated_round(
+    problem: Problem, told: Mapping[int, Mapping[int, Entry]], before: Mapping[str, int]
+) -> InputError | None:
+    """What to say of a round that has the very values of another one, in `told` or before: most
+    likely it is another's table.
+    """
+    seen = dict(before)
+    for number, values in sorted(told.items()):
+        if coincidence(problem, values):
+            continue
+        one = fingerprint(values)
+        if seen.get(one, number) != number:
+            return InputError(
+                "round-repeated",
+                "round {round} has the very values of number {other}, for the same arms; nothing "
+                "was stored",
+                remedy="check the table, or {again} if they were measured twice",
+                round=number,
+                other=seen[one],
+                again=Phrase("again"),
+            )
+        seen[one] = number
+    return None

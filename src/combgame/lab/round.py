@@ -1,17 +1,86 @@
-"""A round: as the history keeps it, and as whoever measures it sees it."""
+"""A round: the values of its arms, as the history keeps it, and as whoever measures it sees it."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import Call, Option
 from ..engine.state import Floats
-from ..errors import InputError, StudyError, must_be
 from ..problem import Problem
-from ..tables import LETTERS, MARK
-from .values import Entry, split
+from ..tables import LETTERS
+
+# as JSON has it; a mean of n values is {"mean": ..., "n": ...}; None in a list: a replicate that
+# is missing
+Entry = None | float | list[float | None] | dict[str, float]
+MOST_VALUES = 2**53  # values in one mean
+
+
+def pulls(entry: Entry) -> Iterator[tuple[float, int]]:
+    """The values as (mean, of how many)."""
+    if isinstance(entry, dict):
+        yield entry["mean"], int(entry["n"])
+    elif isinstance(entry, list):
+        yield from ((x, 1) for x in entry if x is not None)
+    elif entry is not None:
+        yield entry, 1
+
+
+def split(entry: Entry, asked: int) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
+    """The values, as `pulls` gives them, in two parts: the first `asked` of them, whose number was
+    fixed before any was seen, and those beyond. A mean of more values than were asked for does not
+    tell which were the first, so all of it is beyond.
+
+    >>> split([0.7, None, 0.4, 0.3], 2)
+    ([(0.7, 1)], [(0.4, 1), (0.3, 1)])
+    >>> split({"mean": 0.5, "n": 3}, 2), split({"mean": 0.5, "n": 3}, 3)
+    (([], [(0.5, 3)]), ([(0.5, 3)], []))
+    """
+    if isinstance(entry, list):
+        return list(pulls(entry[:asked])), list(pulls(entry[asked:]))
+    fixed = asked > 0 and (not isinstance(entry, dict) or entry["n"] <= asked)
+    return (list(pulls(entry)), []) if fixed else ([], list(pulls(entry)))
+
+
+def entry_of(parts: list[tuple[float, int]]) -> Entry:
+    """An entry that has these values, as `pulls` gives them.
+
+    >>> entry_of([(0.7, 1)]), entry_of([(0.7, 1), (0.4, 1)]), entry_of([(0.5, 3)])
+    (0.7, [0.7, 0.4], {'mean': 0.5, 'n': 3})
+    """
+    if len(parts) == 1:
+        mean, n = parts[0]
+        return mean if n == 1 else {"mean": mean, "n": n}
+    return [mean for mean, _ in parts]
+
+
+def gaps(entry: Entry, asked: int) -> int:
+    """How many values are missing: of those that were asked for, and of a list.
+
+    >>> gaps(None, 2), gaps(0.7, 2), gaps([0.7, None], 1), gaps({"mean": 0.5, "n": 4}, 3)
+    (2, 1, 1, 0)
+    """
+    if isinstance(entry, list):
+        return entry.count(None) + max(asked - len(entry), 0)
+    return max(asked - sum(n for _, n in pulls(entry)), 0)
+
+
+def values_of(entry: Entry) -> int:
+    """How many values an entry stands for."""
+    return sum(n for _, n in pulls(entry))
+
+
+def fingerprint(values: Mapping[int, Entry]) -> str:
+    """The same for the same values of the same arms, in whatever order they come."""
+
+    def plain(entry: Any) -> Any:
+        if isinstance(entry, dict):
+            return entry["mean"], entry["n"]
+        return sorted(x for x in entry if x is not None) if isinstance(entry, list) else entry
+
+    said = sorted((arm, plain(entry)) for arm, entry in values.items() if entry is not None)
+    return sha256(repr(said).encode()).hexdigest()[:16]
 
 
 class Told(NamedTuple):
@@ -144,71 +213,6 @@ def values_in(record: Record) -> Floats:
     return np.array(cells, float).reshape(-1, 3).T
 
 
-def check_means(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
-    """Refuse a mean that hides which of its values were asked for, where only these count."""
-    for arm, entry in given.items():
-        if problem.rewards.levels() and isinstance(entry, dict) and entry["n"] > replicates:
-            raise InputError(
-                "mean-hides",
-                "round {round}, arm {arm}: a mean of {n} values hides the {asked:count value} that "
-                "{asked:was|were} asked for, and no others count where plays have levels",
-                remedy="tell them as a list, in the order in which they were measured; next time "
-                "ask for as many, with {replicates}",
-                round=number,
-                arm=problem.label([arm]),
-                n=entry["n"],
-                asked=replicates,
-                replicates=Option("replicates", entry["n"]),
-            )
-
-
-def check_one_play(problem: Problem, number: int, record: Record, given: dict[int, Entry]) -> None:
-    """Refuse, where plays have levels, values in the place of retracted ones beside others of the
-    same round that still stand: nobody can tell whether they are of one play.
-    """
-    if not problem.rewards.levels():
-        return
-    for arm, entry in given.items():
-        anew = arm in record.again if record.over else arm in record.gone
-        if (
-            entry is not None
-            and anew
-            and any(
-                told.entry is not None and (record.over or not told.anew)
-                for other, told in record.told.items()
-                if other not in record.again
-            )
-        ):
-            raise StudyError(
-                "one-play",
-                "round {round}, arm {arm}: where plays have levels, all values of a round are of "
-                "one play, so a value that was retracted cannot be told anew beside others that "
-                "stand",
-                remedy="{retract}, and then tell all values of one play",
-                round=number,
-                arm=problem.label([arm]),
-                retract=Call("retract", number, "reason"),
-            )
-
-
-def check_whole(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
-    """Refuse a part of the replicates of an arm, of which more is to come."""
-    for arm, entry in given.items():
-        told = len(entry) if isinstance(entry, list) else 1
-        if entry is not None and not isinstance(entry, dict) and told < replicates:
-            raise InputError(
-                "replicates-together",
-                "round {round}, arm {arm}: {told:count value} {told:is|are} told of the {n} that "
-                "were asked for",
-                remedy="tell all values of an arm together, as a list with None for those that are "
-                "missing",
-                round=number,
-                arm=problem.label([arm]),
-                told=told,
-                n=replicates,
-            )
-
-
 @dataclass(frozen=True)
 class Round:
     """What to measure: `arms`, which are called `names`, `replicates` times each. `left` are those
@@ -224,56 +228,6 @@ class Round:
     until: float | None = None  # the end of the lease, in seconds since 1970
     replicates: int = 1
     mark: str = field(default="", compare=False)
-
-
-class Todo(NamedTuple):
-    """A round as it is named by whoever measured it. mark: "" if nobody noted it."""
-
-    id: int
-    mark: str = ""
-
-
-def mark_of(mark: Any) -> str:
-    """A mark as somebody gives it back; "" for none."""
-    if mark is None:
-        return ""
-    if not isinstance(mark, str) or MARK.fullmatch(mark.strip().lower()) is None:
-        what = "the eight letters that `ask` gave with the round"
-        raise must_be("mark", mark, what, "leave them as they were, or leave them out")
-    return mark.strip().lower()
-
-
-def check_play(record: Record, todo: Todo, client: str | None) -> None:
-    """Refuse, where plays have levels, what is told of a play that was given up for another one."""
-    others = client is not None and record.asker is not None and client != record.asker
-    if (
-        record.plays > 1
-        and not record.over
-        and ((todo.mark and todo.mark != record.mark) or others)
-    ):
-        raise StudyError(
-            "measured-anew",
-            "round {round} was asked again since, and all values of a round are of one play where "
-            "plays have levels; nothing was changed",
-            remedy="leave it to {asker}, who has the round now",
-            round=todo.id,
-            asker=record.asker or "whoever",
-        )
-
-
-def check_todo(todo: Todo, mark: str, name: str) -> None:
-    """Refuse what is told of another round; mark: of the one that has this number now."""
-    if todo.mark and todo.mark != mark:
-        raise StudyError(
-            "other-round",
-            "round {round} of study {name!r} is another one now than the one that is meant: since "
-            "that was asked, an older copy of the study was put back; or it was asked by another "
-            "study. Nothing was changed",
-            remedy="ask again for what to measure now; {observe} adds what was measured already",
-            round=todo.id,
-            name=name,
-            observe=Call("observe"),
-        )
 
 
 def as_round(problem: Problem, record: Record) -> Round:

@@ -20,33 +20,30 @@ from ..storage.open import open_storage
 from . import corrections
 from .block_effects import replicates_of
 from .decision import Decision, decide
-from .history import History, check_replicates, values_of
+from .history import History, check_replicates
 from .inputs import (
+    Todo,
     asked_of,
+    check_means,
+    check_one_play,
+    check_play,
+    check_todo,
+    check_whole,
     client_of,
+    coincidence,
     limits_of,
     name_of,
     observed_of,
+    read_values,
     reason_of,
     round_or_arm,
     rounds_of,
     todo_of,
 )
 from .policy import StudyState
-from .round import (
-    Record,
-    Round,
-    Todo,
-    as_round,
-    check_means,
-    check_one_play,
-    check_play,
-    check_todo,
-    check_whole,
-)
+from .round import Entry, Record, Round, as_round, fingerprint, values_of
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, past, setting_from
-from .values import Entry, coincidence, fingerprint, read_values
 from .versions import here, made_by
 from .view import Queries
 

@@ -17,7 +17,8 @@ import combgame as cg
 from combgame.io import problem_from, read_problem, to_data
 from combgame.io.descriptions import from_data
 from combgame.lab import corrections as carrying
-from combgame.lab.values import coincidence, fingerprint
+from combgame.lab.inputs import coincidence
+from combgame.lab.round import fingerprint
 from tests.said import refused, says
 from tests.studies import MEANS, NAMES, PROBLEM, command, fill, measure, state_of
 

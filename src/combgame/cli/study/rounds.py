@@ -14,8 +14,8 @@ from ..._display.text import count
 from ...errors import must_be
 from ...lab.corrections import level
 from ...lab.exports import write_sheet
-from ...lab.round import Todo, check_todo
-from ...lab.values import gaps, pulls
+from ...lab.inputs import Todo, check_todo
+from ...lab.round import gaps, pulls
 from .._common import SHELL, AsJson, say
 from ._common import (
     NOTHING,

@@ -10,7 +10,7 @@ import typer
 
 from ...errors import CombGameError, InputError, StoreError, said_by
 from ...lab.exports import read_sheet, write_sheet, write_workbook
-from ...lab.values import coincidence, prints_of, read_values, repeated_round
+from ...lab.inputs import coincidence, prints_of, read_values, repeated_round
 from ...tables import Sheet
 from .._common import SHELL, say
 from ._common import named

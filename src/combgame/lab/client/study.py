@@ -12,20 +12,21 @@ from ...storage.events import Event
 from ..decision import Decision
 from ..exports import LEVELS, history, rows
 from ..inputs import (
+    Todo,
     asked_of,
     client_of,
     limits_of,
     observed_of,
+    read_values,
     reason_of,
     round_or_arm,
     rounds_of,
     todo_of,
 )
-from ..round import Round, Todo
+from ..round import Entry, Round
 from ..settings import Setting, setting_from
 from ..snapshot import Replay
 from ..status import Status
-from ..values import Entry, read_values
 from ..view import Moment, Queries
 from ._wire import decision_from, event_from, infinite, round_from, status_from
 from .connection import Connection

@@ -26,9 +26,9 @@ from ..client._wire import (
     status_data,
     told_from,
 )
-from ..round import Todo, mark_of
+from ..inputs import Todo, mark_of
+from ..round import Entry
 from ..study import Study, nothing_to_ask
-from ..values import Entry
 from . import schemas as bodies
 from .auth import FRESH, Person, allowed, people_of
 from .errors import half_character

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ....errors import CombGameError, InputError, must_be
-from ...round import Todo, mark_of
+from ...inputs import Todo, mark_of
 from ...study import Study
 from ..auth import Person
 from ..errors import code_of, role_missing

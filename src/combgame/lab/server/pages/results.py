@@ -13,9 +13,9 @@ from ....errors import CombGameError, InputError, StudyError
 from ....tables import Grid, known_column
 from ....tables.reader import read_bytes
 from ...exports import write_sheet, write_workbook
-from ...round import Round, Todo, mark_of
+from ...inputs import Todo, mark_of, prints_of
+from ...round import Round, pulls
 from ...study import Study
-from ...values import prints_of, pulls
 from ..auth import Person
 from ..validation import Name
 from ..workers import Desk

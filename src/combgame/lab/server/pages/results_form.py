@@ -17,9 +17,9 @@ from ....rewards import Bernoulli
 from ....tables import Grid, Sheet, known_column, read_table
 from ....tables.cells import Form
 from ....tables.reader import read_bytes
+from ...inputs import Todo, check_means, check_todo, read_values, repeated_round
 from ...outliers import ALONE, ENOUGH, gathered, outliers
-from ...round import Round, Todo, check_means, check_todo
-from ...values import Entry, pulls, read_values, repeated_round, split
+from ...round import Entry, Round, pulls, split
 from .wording import PAGE
 
 FAR = 4.0  # standard errors from the mean so far, from which a value is shown as odd

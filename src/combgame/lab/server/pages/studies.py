@@ -11,8 +11,8 @@ from starlette.requests import Request
 from ...._display.text import as_csv
 from ....errors import CombGameError
 from ...history import History
+from ...round import pulls
 from ...study import Study
-from ...values import pulls
 from ..validation import Name
 from . import views
 from .rendering import At, Reader, attached, kept_of, page, study_path, whole_of
