@@ -16,17 +16,16 @@ replays and exports do not look at kinds.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._messages import Option
 from ..engine.round import add, balance, gather, note, scatter
 from ..engine.state import Floats, Ints, Seen, blank
-from ..errors import CombGameError, StoreError, StudyError, UnknownNameError
+from ..errors import CombGameError, StoreError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
 from .diagnostics import after_start, scatter_start
@@ -41,7 +40,6 @@ from .round import (
     values_in,
     values_of,
 )
-from .versions import given
 
 
 class Past(Protocol):
@@ -509,7 +507,7 @@ class History:
         return EventEffect.NOTHING
 
     def on_certified(self, event: Event, past: Past | None) -> EventEffect:
-        """data: what was known when the evidence was enough (`versions.GIVEN`). Only a retraction
+        """data: what was known when the evidence was enough (`GIVEN`). Only a retraction
         takes it back.
         """
         given(event, len(self.pending))
@@ -846,21 +844,6 @@ def _start_waits(record: Record) -> bool:
     )
 
 
-def check_replicates(history: History, times: int) -> None:
-    """Refuse another number of replicates within the start."""
-    if history.asked and history.starting:
-        raise StudyError(
-            "start-replicates",
-            "{short:count arm} {short:has|have} not been asked for as often as the start of the "
-            "study has every arm, and all rounds of the start have the same number of replicates, "
-            "here {usual}: what sigma is believed to be rests on it",
-            remedy="leave out {option} until then",
-            short=history.short,
-            usual=history.usual,
-            option=Option("replicates", times),
-        )
-
-
 def nothing_late(d: int) -> Floats:
     """float64[4, d]: of the values after the start, per arm, how many there are, their mean, the
     squares of their deviations from it, and in how many entries they came.
@@ -897,6 +880,35 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
 def totals(seen: Seen) -> tuple[Floats, ...]:
     """What is added up; the rest of `seen` is computed from it."""
     return seen.sums, seen.rest, seen.counts, seen.squares, seen.weighed
+
+
+GIVEN: dict[str, Any] = {  # what a certificate says, and how it is read
+    "answer": lambda arms: [int(arm) for arm in arms],
+    "rival": lambda arms: [int(arm) for arm in arms],
+    "evidence": float,
+    "threshold": float,
+    "delta": float,
+    "rounds": int,
+    "values": int,
+}
+
+
+def certificate(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a certificate says of what was known, as JSON can carry it."""
+    given = {name: facts[name] for name in GIVEN}
+    for name in ("evidence", "threshold"):
+        if not math.isfinite(given[name]):
+            given[name] = str(given[name])
+    return given
+
+
+def given(event: Event, d: int) -> dict[str, Any]:
+    """What the event of a certificate says; of d arms."""
+    found = {name: read(event.data[name]) for name, read in GIVEN.items()}
+    for arm in (*found["answer"], *found["rival"]):
+        if not 0 <= arm < d:
+            raise IndexError(arm)
+    return found
 
 
 def new_round(event: Event) -> list[int] | None:

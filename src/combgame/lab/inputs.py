@@ -28,6 +28,7 @@ from ..rewards.base import claimed
 from ..storage.events import Event
 from ..tables import MARK, Sheet, is_frame, read_frame, read_table
 from ..tables.reader import digits
+from .history import History
 from .round import MOST_VALUES, Entry, Record, Round, fingerprint
 from .settings import REPLICATES, read_time
 
@@ -441,3 +442,18 @@ def repeated_round(
             )
         seen[one] = number
     return None
+
+
+def check_replicates(history: History, times: int) -> None:
+    """Refuse another number of replicates within the start."""
+    if history.asked and history.starting:
+        raise StudyError(
+            "start-replicates",
+            "{short:count arm} {short:has|have} not been asked for as often as the start of the "
+            "study has every arm, and all rounds of the start have the same number of replicates, "
+            "here {usual}: what sigma is believed to be rests on it",
+            remedy="leave out {option} until then",
+            short=history.short,
+            usual=history.usual,
+            option=Option("replicates", times),
+        )

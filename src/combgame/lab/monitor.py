@@ -24,9 +24,8 @@ from ..storage.events import Event
 from ..structures.connectivity import exchangeable
 from ..theory.evidence import Shown, restricted, shown
 from .corrections import spent
-from .history import EventEffect, History
+from .history import EventEffect, History, certificate, given
 from .settings import Setting
-from .versions import certificate, given
 
 COMPILED_FROM = (
     500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler

@@ -20,13 +20,14 @@ from ..storage.open import open_storage
 from . import corrections
 from .block_effects import replicates_of
 from .decision import Decision, decide
-from .history import History, check_replicates
+from .history import History
 from .inputs import (
     Todo,
     asked_of,
     check_means,
     check_one_play,
     check_play,
+    check_replicates,
     check_todo,
     check_whole,
     client_of,

@@ -4,7 +4,6 @@ A certificate is an event. Once it is given it stays given, whatever another ver
 certificate that it would not have given, a version says so and vouches for nothing.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,15 +13,6 @@ from .._fingerprint import digest
 from .._messages import Call, Sentence
 from ..storage.events import Event
 
-GIVEN: dict[str, Any] = {  # what a certificate says, and how it is read
-    "answer": lambda arms: [int(arm) for arm in arms],
-    "rival": lambda arms: [int(arm) for arm in arms],
-    "evidence": float,
-    "threshold": float,
-    "delta": float,
-    "rounds": int,
-    "values": int,
-}
 ANOTHER = "of another version"  # the label of a threshold that this one does not vouch for
 
 
@@ -56,24 +46,6 @@ def same_release(versions: Iterable[str]) -> bool:
     changes them all the time, so that this is said where somebody looks for it, and nowhere else.
     """
     return {released(one) for one in versions} <= {released(here())}
-
-
-def certificate(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a certificate says of what was known, as JSON can carry it."""
-    given = {name: facts[name] for name in GIVEN}
-    for name in ("evidence", "threshold"):
-        if not math.isfinite(given[name]):
-            given[name] = str(given[name])
-    return given
-
-
-def given(event: Event, d: int) -> dict[str, Any]:
-    """What the event of a certificate says; of d arms."""
-    found = {name: read(event.data[name]) for name, read in GIVEN.items()}
-    for arm in (*found["answer"], *found["rival"]):
-        if not 0 <= arm < d:
-            raise IndexError(arm)
-    return found
 
 
 def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
