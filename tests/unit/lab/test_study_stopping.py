@@ -321,6 +321,33 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
     study.close()
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_decision_is_of_then_whoever_looks_first(by_hand):
+    """Nothing is computed for it before somebody looks, or before something else happens."""
+    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1))
+    decisions, computed = [], []
+    for look in (True, False):
+        study = cg.Study(problem)
+        study.observe({0: [0.0, 0.1], 1: [0.25, 0.2] if by_hand else [1.0, 1.1], 2: [0.2, 0.3]})
+        if by_hand:
+            study.stop("enough")
+        if look:
+            assert study.decision.values == 6
+        computed.append("margin" in state_of(study).monitor.ended)
+        study.observe({0: [0.9] * 20, 1: [-3.0, 8.0]})
+        decisions.append(study.decision.to_dict())
+    assert computed == [True, False]
+    assert decisions[0] == decisions[1] and decisions[0]["values"] == 6
+    assert [one["n"] for one in decisions[0]["estimates"]] == [2, 2, 2]
+
+
+def test_a_decision_is_made_at_once_for_those_who_listen():
+    heard, problem = [], cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
+    study = cg.Study(problem, on_certified=heard.append)
+    study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
+    assert heard == [study.decision] and heard[0].lead is not None
+
+
 def test_rounds_that_are_told_together_are_judged_together():
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
     values = {1: {0: 0.0}, 2: {1: 50.0}, 3: {0: 0.1}, 4: {1: 50.1}}
