@@ -5,6 +5,7 @@ near 1, Stirling's remainders.
 import math
 
 from .jit import jitable
+from .state import Floats, Ints
 
 
 @jitable
@@ -104,3 +105,20 @@ def half_stirling(x: float) -> float:
         )
         / x
     )
+
+
+@jitable
+def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, float]:
+    """By how much `best` leads at these means, and what that may be off by: sums of large numbers
+    that nearly cancel keep their digits.
+    """
+    lead, rest, size = 0.0, 0.0, 0.0
+    for i in range(n):
+        x = float(-sign[i] * mean[arms[i]])
+        lead, lost = two_sum(lead, x)
+        rest += lost
+        size += abs(x)
+    lead += rest
+    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (
+        n * ROUND
+    ) * size  # Ogita, Rump, Oishi 2005

@@ -29,8 +29,6 @@ from scipy.sparse.csgraph import connected_components
 
 from .._messages import PYTHON, Call, Sentence, Surface
 from ..engine.block_effects import Blocks
-from ..engine.numerics import two_sum
-from ..engine.round import OFTEN
 from ..engine.state import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
@@ -155,38 +153,6 @@ FEW = 8  # degrees of freedom, below which nothing is said
 # sigma^2 as a multiple of the stated one, and the stated one as a multiple of sigma^2, less 1
 MORE = np.concatenate((1.25 ** np.arange(1.0, 16.0), 10.0 ** np.arange(2.0, 7.0)))
 LESS = np.concatenate(([0.1, 0.25, 0.5, 1.0, 2.0, 4.0], 10.0 ** np.arange(1.0, 7.0)))
-
-
-def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `game.round.scatter` says while what is played is fixed, about the mean of the values
-    of the start alone, as others may have come beside them. begun: float64[3, d], of these values
-    per arm how many there are, their sums, and what rounding left out.
-    """
-    before, group = begun[0, arm], seen.group[arm]
-    if before > 0.0:
-        off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.noise[0, group] += 1.0
-        seen.noise[1, group] += off * off * n * (before / (before + n))
-    _add(begun, arm, mean, n)
-
-
-def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `game.round.scatter` says of a later value that was told before all of the start, about
-    the mean of the values of the start and of those before it. begun: see `scatter_start`; it is
-    among them from now on.
-    """
-    before, group = begun[0, arm], seen.group[arm]
-    if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
-        off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.noise[0, group] += 1.0
-        seen.noise[1, group] += off * off * n
-    _add(begun, arm, mean, n)
-
-
-def _add(begun: Floats, arm: int, mean: float, n: float) -> None:
-    begun[0, arm] += n
-    begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
-    begun[2, arm] += lost
 
 
 class Noise(NamedTuple):

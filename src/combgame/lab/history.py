@@ -23,12 +23,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..engine.round import add, balance, gather, note, scatter
+from ..engine.numerics import two_sum
+from ..engine.round import OFTEN, add, balance, gather, note, scatter
 from ..engine.state import Floats, Ints, Seen, blank
 from ..errors import CombGameError, StoreError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
-from .diagnostics import after_start, scatter_start
 from .round import (
     MOST_VALUES,
     Entry,
@@ -858,6 +858,38 @@ def follow(late: Floats, arm: int, mean: float, n: int) -> None:
     late[1, arm] += off * n / (before + n)
     late[2, arm] += off * off * n * (before / (before + n))
     late[3, arm] += 1.0
+
+
+def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """What `engine.round.scatter` says while what is played is fixed, about the mean of the values
+    of the start alone, as others may have come beside them. begun: float64[3, d], of these values
+    per arm how many there are, their sums, and what rounding left out.
+    """
+    before, group = begun[0, arm], seen.group[arm]
+    if before > 0.0:
+        off = mean - (begun[1, arm] + begun[2, arm]) / before
+        seen.noise[0, group] += 1.0
+        seen.noise[1, group] += off * off * n * (before / (before + n))
+    _add(begun, arm, mean, n)
+
+
+def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """What `engine.round.scatter` says of a later value that was told before all of the start,
+    about the mean of the values of the start and of those before it. begun: see `scatter_start`; it
+    is among them from now on.
+    """
+    before, group = begun[0, arm], seen.group[arm]
+    if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
+        off = mean - (begun[1, arm] + begun[2, arm]) / before
+        seen.noise[0, group] += 1.0
+        seen.noise[1, group] += off * off * n
+    _add(begun, arm, mean, n)
+
+
+def _add(begun: Floats, arm: int, mean: float, n: float) -> None:
+    begun[0, arm] += n
+    begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
+    begun[2, arm] += lost
 
 
 def nothing_far(d: int) -> Floats:

@@ -91,11 +91,14 @@ class Monitor:
         t = max(
             history.n_told, math.ceil(float(history.seen.counts.sum()) / self.largest)
         )  # t K bounds the number of values
-        with own_errors(), own_bounds(state.game):
+        try:
             for history.seen.clock[0] in (
                 (t,) if state.view.best.any() else (t - 1, t)
             ):  # a new judge may want to know a rival
                 state.recommend()
+        except Exception:  # perhaps of a user's own code, which is then said in a sentence
+            with own_errors(), own_bounds(state.game):
+                raise
         if self.ended is None:
             if history.stopped is not None:
                 self.ended = {**self.facts("by hand"), "seq": event.seq}
@@ -178,8 +181,11 @@ class Monitor:
         view, judge = self.told.view, self.told.game.judge
         rival, alternative = np.zeros((2, view.best.size))
         if view.best.size < COMPILED_FROM:
-            with own_errors():
+            try:
                 least = judge.weakest(self.told.game, self.told.seen, view.best, rival, alternative)
+            except RuntimeError:  # perhaps of an oracle that is called back
+                with own_errors():
+                    raise
             if least < view.evidence[0]:
                 return least, rival
             return float(view.evidence[0]), view.rival

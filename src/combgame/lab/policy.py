@@ -127,27 +127,33 @@ class Policy:
         most : int, optional
             The most rounds that a block may have. Defaults to those that the budget leaves.
         """
+        try:
+            return self._choose(wanted, most)
+        except Exception:  # perhaps of a user's own code, which is then said in a sentence
+            with own_errors(), own_bounds(self.ahead.game, self.rule):
+                raise
+
+    def _choose(self, wanted: int, most: int | None) -> tuple[int, ...]:
         history, order = self.history, self.numbers.order
         self._see_pending()
-        seen, self._wrote = self.ahead.seen, None
+        self._wrote = None
         current = self._plan_block(wanted, most)
-        with own_errors(), own_bounds(self.ahead.game, self.rule):
-            if history.asked < len(self.start) and not history.prior:
-                self._mark_initial()
-                self.ahead.recommend()  # a judge may remember the last rival
-                self._commit_block(current, max(len(self.start) - history.asked, wanted))
-                row = [int(a) for a in self.start[history.asked] if a >= 0]
-                if self._foreign:
-                    self._wrote = vector(row, len(order))
-                return tuple(sorted(int(order[a]) for a in row))  # line 1: INIT
-            if (lack := self._missing()).any():
-                self._mark_initial()
-                self.ahead.game.actions.argmax(lack, self.ahead.view.action)
-                self._commit_block(None if history.n_told else current, 1)
-            else:
-                self.initial_design.lasts = False
-                self._ask_rule()
-                self._commit_block(current, int(seen.blocks.left[0]))
+        if history.asked < len(self.start) and not history.prior:
+            self._mark_initial()
+            self.ahead.recommend()  # a judge may remember the last rival
+            self._commit_block(current, max(len(self.start) - history.asked, wanted))
+            row = [int(a) for a in self.start[history.asked] if a >= 0]
+            if self._foreign:
+                self._wrote = vector(row, len(order))
+            return tuple(sorted(int(order[a]) for a in row))  # line 1: INIT
+        if (lack := self._missing()).any():
+            self._mark_initial()
+            self.ahead.game.actions.argmax(lack, self.ahead.view.action)
+            self._commit_block(None if history.n_told else current, 1)
+        else:
+            self.initial_design.lasts = False
+            self._ask_rule()
+            self._commit_block(current, int(self.ahead.seen.blocks.left[0]))
         return tuple(sorted(order[self.ahead.view.action > 0.5].tolist()))
 
     def check_choice(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from .._messages import Sentence
 from .._values import Description
 from ..engine.jit import jitable
-from ..engine.numerics import ROUND, two_sum
+from ..engine.numerics import ROUND, lead_of
 from ..engine.protocols import Rewards
 from ..engine.state import Floats, Ints
 from ..errors import must_be, real, unboxed
@@ -199,23 +199,6 @@ def spaced(low: float, high: float) -> Floats:
 
 def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
     return np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(1)
-
-
-@jitable
-def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, float]:
-    """By how much `best` leads at these means, and what that may be off by: sums of large numbers
-    that nearly cancel keep their digits.
-    """
-    lead, rest, size = 0.0, 0.0, 0.0
-    for i in range(n):
-        x = float(-sign[i] * mean[arms[i]])
-        lead, lost = two_sum(lead, x)
-        rest += lost
-        size += abs(x)
-    lead += rest
-    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (
-        n * ROUND
-    ) * size  # Ogita, Rump, Oishi 2005
 
 
 @jitable

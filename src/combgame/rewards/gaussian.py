@@ -14,9 +14,10 @@ import numpy as np
 
 from .._messages import LONGEST
 from ..engine.jit import jitable
+from ..engine.numerics import lead_of
 from ..engine.state import Fixed, Floats, Ints, Random, Seen
 from ..errors import InputError, must_be
-from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
+from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EPSILON = 2.0**-52  # of a float
 # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for

@@ -18,10 +18,11 @@ import numpy as np
 from ..engine.action_table import Catalogue, enlarge_catalogue, make_catalogue
 from ..engine.jit import jitable
 from ..engine.kernels import Original
+from ..engine.numerics import lead_of
 from ..engine.protocols import Game
 from ..engine.state import Fixed, Floats, Ints, Random, Seen, View, vector
 from ..errors import positive, whole
-from ..rewards.base import WEIGHTLESS, lead_of
+from ..rewards.base import WEIGHTLESS
 from ..stopping.base import Question
 from ._exploration import lacking, padded, start_sets
 from .base import RuleBase, Setup

@@ -23,9 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.jit import jitable
+from ..engine.numerics import lead_of
 from ..engine.protocols import Rewards
 from ..engine.state import Fixed, Floats, Ints, Seen
-from ..rewards.base import SHAVE, lead_of
+from ..rewards.base import SHAVE
 from .mixture_pairs import tail
 from .penalised import beta_regret
 

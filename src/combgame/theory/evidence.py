@@ -47,17 +47,8 @@ def shown(
     if evidence == math.inf or level == math.inf:  # no rival, or a rule that never stops
         return Shown(float(max(evidence, 0.0)), float(level))
     d, nearest = best.size, np.zeros(best.size)
-    with own_errors():
-        ratio = against(
-            game.rewards,
-            seen.mean,
-            seen.counts,
-            best,
-            np.zeros(d, np.int64),
-            np.zeros(d),
-            rival,
-            nearest,
-        )
+    arms, sign = np.zeros(d, np.int64), np.zeros(d)
+    ratio = against(game.rewards, seen.mean, seen.counts, best, arms, sign, rival, nearest)
     if isinstance(game.rewards, GaussianPart) and not game.rewards.spreads.known:
         ratio = _estimated(game.rewards, seen, nearest)
     if evidence == -math.inf:  # an arm has no value, or the rival leads
