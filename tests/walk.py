@@ -10,7 +10,6 @@ import ast
 import re
 import sys
 import tempfile
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,33 +19,26 @@ ROOT = Path(cg.__file__).parent
 MEANS = [0.9, 0.5, 0.4, 0.3, 0.2]
 
 
-NOTED: list[dict[str, None]] = []  # the call that is being recorded, if one is
-
-
-def look(frame, event, _):
-    name = frame.f_code.co_filename
-    own = (
-        event == "call"
-        and NOTED
-        and name.startswith(str(ROOT))
-        and not frame.f_code.co_name.startswith("<")
-    )
-    if own and not importing(frame):
-        NOTED[0].setdefault(Path(name).relative_to(ROOT).with_suffix("").as_posix())
-
-
 def walked(call):
-    """The modules whose functions are called, imports aside, in the order of the first call; in
-    whatever thread, if that has begun since `walks` did.
-    """
-    NOTED.append({})
+    """The modules whose functions are called, imports aside, in the order of the first call."""
+    first = {}
+
+    def look(frame, event, _):
+        name = frame.f_code.co_filename
+        own = (
+            event == "call"
+            and name.startswith(str(ROOT))
+            and not frame.f_code.co_name.startswith("<")
+        )
+        if own and not importing(frame):
+            first.setdefault(Path(name).relative_to(ROOT).with_suffix("").as_posix())
+
     before = sys.getprofile()
     sys.setprofile(look)
     try:
         call()
     finally:
         sys.setprofile(before)
-        first = NOTED.pop()
     return [name for name in first if name != "__init__"]
 
 
@@ -64,14 +56,6 @@ def problem():
 
 def walks():
     """{name of a call: the modules that it passes}."""
-    threading.setprofile(look)  # a study has a thread of its own for its transactions
-    try:
-        return _walks()
-    finally:
-        threading.setprofile(None)
-
-
-def _walks():
     found = {}
 
     def note(name, call):
