@@ -286,7 +286,7 @@ class History:
         self.versions[event.version] = self.versions.get(event.version, 0) + 1
 
     def on_created(self, event: Event, past: Past | None) -> EventEffect:
-        """data: everything that determines the study."""
+        """data: everything that determines the study, its limits among it."""
         self.usual = int(event.data.get("replicates", 1))
         self.limits = {name: event.data.get(name) for name in self.limits}
         return EventEffect.LOOK

@@ -17,6 +17,7 @@ from ..engine.dispatch import choose_engine
 from ..engine.round import advise
 from ..engine.state import Floats, Random, blank, vector
 from ..engine.user_code import own_bounds, own_errors
+from ..problem import Problem
 from ..rules.base import again_larger
 from ..rules.checks import check_action, trusted
 from ..simulation.permutation import own_numbers
@@ -45,7 +46,7 @@ class InitialDesign:
         if record.number in self.rounds:
             self.kept[record.number] = values_in(record)
 
-    def settle(self, problem: Any) -> Squares | None:
+    def settle(self, problem: Problem) -> Squares | None:
         """Return the squares of its rounds, once it is over, after which its rounds are
         forgotten.
         """
@@ -267,7 +268,6 @@ class StudyState:
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         group, pivot = problem.rewards.groups(problem.d), setting.problem.pivot
         self.history = History(problem.d, whole, group, setting.first(), pivot, problem.precision())
-        self.history.limits = {"max_rounds": setting.max_rounds, "deadline": setting.deadline}
         self.policy = Policy(setting, self.history, self.engine)
         self.monitor = Monitor(setting, self.history, self.engine)
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen

@@ -276,7 +276,7 @@ def remarked(self, event, past):
     return EventEffect.NOTHING
 
 
-def test_a_new_kind_of_event_is_one_method_of_the_ledger(storage, often, monkeypatch):
+def test_a_new_kind_of_event_is_one_method_of_the_history(storage, often, monkeypatch):
     """Its verb apart, nothing else knows of it: storing, catching up, snapshots, retractions,
     looking up, replaying, exporting.
     """
