@@ -197,6 +197,34 @@ def test_a_part_that_does_not_fit_the_verbs_is_said():
         choose_engine("auto", (Stranger(1),))
 
 
+def test_default_methods_belong_to_what_is_compiled():
+    from combgame.engine.jit import kernel
+    from combgame.engine.numba._identity import identity
+
+    def made(value, own=None):
+        class Defaults:
+            def worth(self):
+                return value
+
+        @kernel(Defaults)
+        class Part(NamedTuple):
+            d: int
+
+            if own is not None:
+
+                def worth(self):
+                    return own
+
+        return Part
+
+    def digest(part):
+        return identity(len, (part,)).digest
+
+    assert made(1.0)(3).worth() == 1.0 and made(1.0, own=2.0)(3).worth() == 2.0
+    assert digest(made(1.0)) == digest(made(1.0)) != digest(made(3.0))
+    assert digest(made(1.0, own=2.0)) == digest(made(3.0, own=2.0))
+
+
 def test_conformance_checks_pass_for_our_own_parts():
     for learner in (cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()):
         check_learner(learner, rounds=250)
