@@ -275,9 +275,9 @@ def test_what_is_compiled_is_known_by_what_it_does(tmp_path):
     for path in package.rglob("*.py"):  # all lines are elsewhere
         path.write_text("# one comment more\n\n" + path.read_text())
     change(
-        "engine/round.py",
-        'def gather(seen: Seen) -> None:\n    """',
-        'def gather(seen: Seen) -> None:\n    """Else. ',
+        "engine/statistics.py",
+        'def begin_play(self) -> None:\n        """',
+        'def begin_play(self) -> None:\n        """Else. ',
     )
     change("learners/hedge.py", '"""', '"""Another docstring. ')
     assert run() == (0, rounds, files)
@@ -373,7 +373,8 @@ def test_one_entry_serves_arguments_of_other_types():
     """The key by which machine code is found tells classes, dtypes and layouts apart."""
     from combgame.engine.dispatch import choose_engine
     from combgame.engine.round import recommend
-    from combgame.engine.state import View, blank
+    from combgame.engine.state import View
+    from combgame.engine.statistics import blank
 
     def game_of(problem, seed):
         seen, view = (
@@ -592,7 +593,8 @@ import sys
 import numpy as np
 import combgame as cg
 from combgame.engine.dispatch import choose_engine
-from combgame.engine.state import View, blank
+from combgame.engine.state import View
+from combgame.engine.statistics import blank
 from combgame.engine.round import advise, recommend
 from combgame.engine.compile_log import MADE
 problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))

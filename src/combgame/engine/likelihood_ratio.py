@@ -14,7 +14,8 @@ import numpy as np
 
 from .jit import jitable
 from .protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
-from .state import Floats, Ints, Seen, View
+from .state import Floats, Ints, View
+from .statistics import Seen
 
 REFERENCES = 12  # of `Weigher.quote`
 

@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol
 
 from .action_table import Catalogue, Mixture
 from .jit import compilable, jitable, kernel
-from .state import Floats, Ints, Random, Seen, View
+from .state import Floats, Ints, Random, View
+from .statistics import Seen
 
 __all__ = [
     "Bonus",

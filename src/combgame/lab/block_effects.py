@@ -22,8 +22,6 @@ from .values import split
 
 def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
     """A round of a block was asked, with so many replicates: all of its rounds have as many."""
-    if not block:
-        return
     number, size = block
     known = next((one for one in waiting if one[0] == number), None)
     if known is None:

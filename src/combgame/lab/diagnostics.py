@@ -31,8 +31,8 @@ from scipy.sparse.csgraph import connected_components
 from .._messages import PYTHON, Call, Sentence, Surface
 from ..engine.block_effects import Blocks
 from ..engine.numerics import two_sum
-from ..engine.round import OFTEN
-from ..engine.state import Floats, Seen
+from ..engine.state import Floats
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
@@ -219,33 +219,29 @@ def follow(late: Floats, arm: int, mean: float, n: int) -> None:
     late[3, arm] += 1.0
 
 
-def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `game.round.scatter` says while what is played is fixed, about the mean of the values
-    of the start alone, as others may have come beside them. begun: float64[3, d], of these values
-    per arm how many there are, their sums, and what rounding left out.
+def add_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """Add n values to those of the start, and their deviation from these to the residuals.
+
+    Values that came beside those of the start, without being asked for, are no part of their mean.
+    A later value that was told before all of the start was is added when the start is over, and
+    belongs to it from then on.
+
+    Parameters
+    ----------
+    seen : Seen
+        Statistics of the study, whose residuals are updated; see `Seen.add_residual`.
+    begun : ndarray of shape (3, d)
+        Of the values of the start per arm: how many there are, their sum, and what rounding left
+        out of it. Updated.
+    arm : int
+        Index of the arm.
+    mean, n : float
+        Mean and number of the new values.
     """
-    before, group = begun[0, arm], seen.group[arm]
+    before = begun[0, arm]
     if before > 0.0:
         off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.noise[0, group] += 1.0
-        seen.noise[1, group] += off * off * n * (before / (before + n))
-    _add(begun, arm, mean, n)
-
-
-def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `game.round.scatter` says of a later value that was told before all of the start, about
-    the mean of the values of the start and of those before it. begun: see `scatter_start`; it is
-    among them from now on.
-    """
-    before, group = begun[0, arm], seen.group[arm]
-    if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
-        off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.noise[0, group] += 1.0
-        seen.noise[1, group] += off * off * n
-    _add(begun, arm, mean, n)
-
-
-def _add(begun: Floats, arm: int, mean: float, n: float) -> None:
+        seen.add_residual(arm, off, n, before, seen.noise[0, seen.group[arm]])
     begun[0, arm] += n
     begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
     begun[2, arm] += lost

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._messages import Option
-from ..engine.round import add, balance, gather, note, scatter
-from ..engine.state import Floats, Ints, Seen, blank
+from ..engine.state import Floats, Ints
+from ..engine.statistics import Seen, blank
 from ..errors import CombGameError, StoreError, StudyError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
-from .diagnostics import after_start, follow, nothing_late, scatter_start
+from .diagnostics import add_start, follow, nothing_late
 from .outliers import nothing_far, reach
 from .round import Record, Told, values_in
 from .values import MOST, Entry, fingerprint, gaps, pulls, split
@@ -230,7 +230,7 @@ class Ledger:
                 kind=event.kind,
             )
         if self._adding:
-            gather(self.seen)
+            self.seen.begin_play()
         try:
             effect: Effect = act(event, past)
         except (CombGameError, Behind):
@@ -286,7 +286,8 @@ class Ledger:
                 block=list(event.data.get("block", ())),
                 born=[event.seq, event.at],
             )
-            commit(self.blocks, self.open[number].block, replicates)
+            if self.open[number].block:
+                commit(self.blocks, self.open[number].block, replicates)
             self.last, self.asked = number, self.asked + 1
             self._await(arms, replicates)
             return Effect.NOTHING
@@ -621,7 +622,7 @@ class Ledger:
         self.seen.start[0] = 0
         self.early[:] = self.seen.noise[:2]
         for arm, x, n in self.ahead:
-            after_start(self.seen, self.begun, arm, x, float(n))
+            add_start(self.seen, self.begun, arm, x, float(n))
         self.ahead = []
 
     def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
@@ -653,20 +654,15 @@ class Ledger:
                 x, total = mean, mean * n
                 if self.pivot is not None:  # the game maximises
                     x, total = self.pivot - mean, self.pivot * n - total
-                balance(self.seen, arm, x, float(n), record.weight(arm))
+                later = not (starts or anew) and (n == 1 or not k)
                 if starts and not anew:
-                    scatter_start(self.seen, self.begun, arm, x, float(n))
-                elif not anew and (n == 1 or not k):
-                    if not self.seen.start[0]:
-                        scatter(self.seen, arm, x, float(n))
-                    elif not (k or record.steady or record.outside):
-                        self.ahead.append((arm, x, n))
+                    add_start(self.seen, self.begun, arm, x, float(n))
+                elif later and self.seen.start[0] and not (k or record.steady or record.outside):
+                    self.ahead.append((arm, x, n))
+                residual = later and not self.seen.start[0]
+                self.seen.add_value(arm, x, float(n), total, record.weight(arm), residual)
+                if later:
                     follow(self.late, arm, x, n)
-                if n == 1:
-                    note(self.seen, arm, x)
-                else:
-                    add(self.seen, arm, total)
-                    self.seen.counts[arm] += n
                 reach(self.far, arm, x, n, record.number)
 
     def _add_up(self, whole: "Ledger") -> None:
@@ -723,7 +719,7 @@ class Ledger:
             if self.seen.start[0] and 0 < self.start_end < seq:
                 self._begin()
             if seq != last:
-                gather(self.seen)
+                self.seen.begin_play()
                 last = seq
             self._add(arm, told.entry, record, told.anew)
 

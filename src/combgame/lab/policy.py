@@ -18,7 +18,8 @@ from ..engine.dispatch import choose_engine
 from ..engine.kernels import copied
 from ..engine.protocols import Game, Rule
 from ..engine.round import advise, recommend, settle
-from ..engine.state import Floats, Ints, Random, Seen, View, arms_of, blank, vector
+from ..engine.state import Floats, Ints, Random, View, arms_of, vector
+from ..engine.statistics import Seen, blank
 from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules import Stopping

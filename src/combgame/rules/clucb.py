@@ -17,7 +17,8 @@ import numpy as np
 from .._messages import Sentence
 from ..engine.likelihood_ratio import alike
 from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Random, Seen, View
+from ..engine.state import Floats, Random, View
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be, real
 from ..rewards import License
 from ..stopping.base import Question, Rests, Stopping, earned

@@ -17,7 +17,8 @@ import numpy as np
 from .._messages import Sentence
 from ..engine.likelihood_ratio import BarPart
 from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, whole
 from ..stopping.base import Question, Stopping, Validity
 from ._exploration import padded, start_sets

@@ -19,7 +19,8 @@ from ..engine.action_table import Catalogue, enlarge_catalogue, make_catalogue
 from ..engine.jit import jitable
 from ..engine.kernels import Original
 from ..engine.protocols import Game
-from ..engine.state import Fixed, Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Fixed, Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import positive, whole
 from ..rewards.base import WEIGHTLESS, lead_of
 from ..stopping.base import Question

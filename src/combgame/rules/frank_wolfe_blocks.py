@@ -14,7 +14,8 @@ import numpy as np
 
 from ..engine.kernels import Original
 from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..stopping.base import Question
 from ..stopping.block_effects import SCALES, contrast
 from ..structures.connectivity import exchangeable

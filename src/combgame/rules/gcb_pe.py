@@ -18,7 +18,8 @@ import numpy as np
 
 from .._messages import Sentence
 from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import SEED, must_be, real, unknown, whole
 from ..learners.base import impartial
 from ..rewards import License

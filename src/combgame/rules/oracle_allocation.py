@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be
 from ..stopping.base import Question
 from ._exploration import padded

@@ -22,7 +22,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import whole
 from ..stopping.base import Question
 from ..stopping.sampled_alternatives import DrawnSearch, make_search

@@ -13,7 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.protocols import Bonus, FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Random, Seen, View, vector
+from ..engine.state import Floats, Random, View, vector
+from ..engine.statistics import Seen
 from ..learners.product_hedge import ProductHedgePart, product_hedge
 from ..stopping.base import Question
 from ._exploration import padded, start_sets

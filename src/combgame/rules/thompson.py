@@ -19,7 +19,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Fixed, Floats, Random, Seen, View
+from ..engine.state import Fixed, Floats, Random, View
+from ..engine.statistics import Seen
 from ..errors import must_be, positive, real, whole
 from ..rewards.base import spread_of
 from ..stopping.base import Question

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..engine.likelihood_ratio import alike, differ
 from ..engine.protocols import Bonus, FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import must_be, positive, real, unknown, whole
 from ..stopping.base import Question
 from ._exploration import draw_means, lacking, padded, start_sets

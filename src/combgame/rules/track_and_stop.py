@@ -13,7 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be, positive, real, unknown
 from ..stopping.base import Question
 from ._allocation import AllocationPart, make_allocation

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Ints, Random, Seen, View
+from ..engine.state import Ints, Random, View
+from ..engine.statistics import Seen
 from ..stopping.base import Question
 from ._exploration import check_start, in_order, padded, start_sets
 from .base import RuleBase

@@ -21,7 +21,8 @@ from ..engine.block_effects import Blocks
 from ..engine.jit import jitable
 from ..engine.likelihood_ratio import against
 from ..engine.protocols import Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..engine.state import Fixed, Floats, Ints, View
+from ..engine.statistics import Seen
 from ..errors import InputError
 from ..problem import Problem
 from ..rewards import License

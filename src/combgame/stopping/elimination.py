@@ -20,7 +20,8 @@ import numpy as np
 
 from ..engine.likelihood_ratio import against, differ
 from ..engine.protocols import Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, Seen, View, vector
+from ..engine.state import Floats, Ints, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be
 from ..problem import Problem
 from ..structures.listed import ListedPart, listed_part

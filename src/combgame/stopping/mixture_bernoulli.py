@@ -10,7 +10,8 @@ import numpy as np
 from ..engine.jit import jitable
 from ..engine.numerics import ROUND
 from ..engine.protocols import kernel
-from ..engine.state import Fixed, Floats, Seen
+from ..engine.state import Fixed, Floats
+from ..engine.statistics import Seen
 from ..rewards.bernoulli import kl
 from .mixture_pairs import CLOSE, PairDefaults, onward
 from .penalised import beta_regret

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against, differ
 from ..engine.protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
-from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..engine.state import Fixed, Floats, Ints, View
+from ..engine.statistics import Seen
 from ..rewards.base import swapped
 from ._penalty_forecast import ForesightPart
 

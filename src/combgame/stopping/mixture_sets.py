@@ -15,7 +15,8 @@ from ..engine.jit import compilable
 from ..engine.kernels import copied
 from ..engine.likelihood_ratio import REFERENCES, against, differ
 from ..engine.protocols import Game, Rewards, Rivals, StoppingDefaults, Threshold, Weigher, kernel
-from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..engine.state import Fixed, Floats, Ints, View
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed

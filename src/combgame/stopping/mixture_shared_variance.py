@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.protocols import kernel
-from ..engine.state import Fixed, Floats, Ints, Seen
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
 from .mixture_pairs import PairDefaults, ceiling, direction, price
 from .variance import FINEST, VariancePart, excluded, spotted, spreading, variance_part
 

@@ -10,7 +10,8 @@ import numpy as np
 from ..engine.jit import jitable
 from ..engine.numerics import stirling
 from ..engine.protocols import kernel
-from ..engine.state import Fixed, Floats, Ints, Seen
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
 from ..rewards.gaussian import FINE, resolved
 from .mixture_pairs import PairDefaults
 

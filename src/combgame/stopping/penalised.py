@@ -14,7 +14,8 @@ from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against
 from ..engine.numerics import half_stirling, stirling
 from ..engine.protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, Seen, View
+from ..engine.state import Floats, Ints, View
+from ..engine.statistics import Seen
 from ..problem import Problem
 
 

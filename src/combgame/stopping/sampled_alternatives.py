@@ -17,7 +17,8 @@ import numpy as np
 from ..engine.likelihood_ratio import RatioPart, against, alike, ratio
 from ..engine.philox import LOW, Philox, philox
 from ..engine.protocols import Game, StoppingDefaults, kernel
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import InputError, whole
 from .base import Question, StoppingBase
 from .glr import StylisedPart
