@@ -197,6 +197,34 @@ def test_a_part_that_does_not_fit_the_verbs_is_said():
         choose_engine("auto", (Stranger(1),))
 
 
+def test_default_methods_belong_to_what_is_compiled():
+    from combgame.engine.jit import kernel
+    from combgame.engine.numba._identity import identity
+
+    def made(value, own=None):
+        class Defaults:
+            def worth(self):
+                return value
+
+        @kernel(Defaults)
+        class Part(NamedTuple):
+            d: int
+
+            if own is not None:
+
+                def worth(self):
+                    return own
+
+        return Part
+
+    def digest(part):
+        return identity(len, (part,)).digest
+
+    assert made(1.0)(3).worth() == 1.0 and made(1.0, own=2.0)(3).worth() == 2.0
+    assert digest(made(1.0)) == digest(made(1.0)) != digest(made(3.0))
+    assert digest(made(1.0, own=2.0)) == digest(made(3.0, own=2.0))
+
+
 def test_conformance_checks_pass_for_our_own_parts():
     for learner in (cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()):
         check_learner(learner, rounds=250)
@@ -247,9 +275,9 @@ def test_what_is_compiled_is_known_by_what_it_does(tmp_path):
     for path in package.rglob("*.py"):  # all lines are elsewhere
         path.write_text("# one comment more\n\n" + path.read_text())
     change(
-        "engine/round.py",
-        'def gather(seen: Seen) -> None:\n    """',
-        'def gather(seen: Seen) -> None:\n    """Else. ',
+        "engine/statistics.py",
+        'def begin_play(self) -> None:\n        """',
+        'def begin_play(self) -> None:\n        """Else. ',
     )
     change("learners/hedge.py", '"""', '"""Another docstring. ')
     assert run() == (0, rounds, files)
@@ -345,7 +373,8 @@ def test_one_entry_serves_arguments_of_other_types():
     """The key by which machine code is found tells classes, dtypes and layouts apart."""
     from combgame.engine.dispatch import choose_engine
     from combgame.engine.round import recommend
-    from combgame.engine.state import View, blank
+    from combgame.engine.state import View
+    from combgame.engine.statistics import blank
 
     def game_of(problem, seed):
         seen, view = (
@@ -564,7 +593,8 @@ import sys
 import numpy as np
 import combgame as cg
 from combgame.engine.dispatch import choose_engine
-from combgame.engine.state import View, blank
+from combgame.engine.state import View
+from combgame.engine.statistics import blank
 from combgame.engine.round import advise, recommend
 from combgame.engine.compile_log import MADE
 problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))

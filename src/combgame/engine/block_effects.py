@@ -6,18 +6,15 @@ value of any of them. Least squares within its plays gives, for every two arms t
 their difference d_b and its variance v_b, in which the levels cancel. The stopping rule needs no
 more than S = sum of d_b/v_b and J = sum of 1/v_b over the blocks (docs/plates.md).
 
-Where plays have no level nothing is kept (`NoBlocks`).
+Where plays have no level nothing is kept (`statistics.IndependentEstimator`).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .jit import jitable
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from .state import Floats, Ints, even, even_rows
 
 
 @jitable
@@ -34,27 +31,6 @@ def eliminate(rows: Floats, n: int, width: int) -> None:
             if i != p and factor != 0.0:
                 for j in range(width):
                     rows[i, j] -= factor * rows[p, j]
-
-
-@jitable
-def even(now: Any, was: Any, back: bool) -> int:
-    """Copy an array; back: the other way round, if something was written: then 1 is returned."""
-    written = 0
-    for i in range(now.size):
-        if not back:
-            was[i] = now[i]
-        elif now[i] != was[i] and (now[i] == now[i] or was[i] == was[i]):
-            now[i] = was[i]
-            written = 1
-    return written
-
-
-@jitable
-def even_rows(now: Floats, was: Floats, back: bool) -> int:
-    written = 0
-    for i in range(now.shape[0]):
-        written = max(written, even(now[i], was[i], back))
-    return written
 
 
 OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
@@ -332,37 +308,8 @@ class Blocks(NamedTuple):
             mean[a] = self.offset[a] + self.work[first, 0] / self.order[first]
 
 
-class NoBlocks(NamedTuple):
-    """In the place of `Blocks`, where plays have no levels: with the same verbs, which do nothing.
-    Every array is handed on at every call, so that these few take less time to compile.
-    """
-
-    precision: Floats  # float64[0]
-    left: Ints  # int64[1]
-    wanted: Ints  # int64[2]
-    lifted: Floats  # float64[2]
-
-    def mirror(self, was: "NoBlocks", back: bool) -> int:
-        return 0
-
-    def lift(self, rng: np.random.Generator) -> float:
-        return 0.0
-
-    def put(self, arm: int, value: float, n: float) -> None:
-        pass
-
-    def pass_play(self) -> None:
-        pass
-
-    def variance(self) -> float:
-        return 1.0
-
-    def adjust(self, mean: Floats) -> None:
-        pass
-
-
-def make_blocks(precision: Floats) -> "Blocks | NoBlocks":
-    """Nothing seen yet of arms with these 1/sigma^2; of none, where plays have no level.
+def make_blocks(precision: Floats) -> Blocks:
+    """Nothing seen yet of arms with these 1/sigma^2.
 
     >>> blocks = make_blocks(np.ones(3))
     >>> blocks.put(0, 7.0, 1.0), blocks.put(1, 5.0, 1.0), blocks.pass_play()
@@ -373,8 +320,6 @@ def make_blocks(precision: Floats) -> "Blocks | NoBlocks":
     ([0.0, 2.0, 0.0], [0.0, 0.5, 0.0])
     """
     d = precision.size
-    if d == 0:
-        return NoBlocks(np.zeros(0), np.zeros(1, np.int64), np.zeros(2, np.int64), np.zeros(2))
     lead, sure, awaited = np.zeros((3, d, d))
     joined, fresh = np.zeros((2, d, d + 1))
     arms, piece, items, mark = np.zeros((4, d), np.int64)

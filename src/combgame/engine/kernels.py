@@ -53,7 +53,7 @@ def mould(part: Any) -> Mould | None:
     """The mould of a part; None, where its arrays overlap or have gaps, or something else is in it
     than numbers and arrays.
 
-    >>> from combgame.engine.state import blank
+    >>> from combgame.engine.statistics import blank
     >>> form = mould(blank(2))
     >>> one, two = form.cast(), form.cast()
     >>> one.counts[0] = 1.0

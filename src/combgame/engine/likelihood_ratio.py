@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jitable
-from .protocols import Game, Rewards, Threshold
-from .state import Floats, Ints, Seen, View
+from .protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
+from .state import Floats, Ints, View
+from .statistics import Seen
 
 REFERENCES = 12  # of `Weigher.quote`
 
@@ -91,6 +92,7 @@ def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> No
         rival[arms[i]] = 1.0 if sign[i] > 0.0 else 0.0
 
 
+@kernel(StoppingDefaults)
 class RatioPart(NamedTuple):
     """The distance of the nearest alternative, at the counts."""
 
@@ -103,12 +105,6 @@ class RatioPart(NamedTuple):
         return game.answers.nearest(
             game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative
         )
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
         return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.spare)

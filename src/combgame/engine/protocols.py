@@ -2,7 +2,8 @@
 
 A *part* is a NamedTuple whose fields are numbers, arrays or other parts, with plain methods. The
 same methods run interpreted, or compiled by numba (`engine/numba` resolves a method to that of the
-NamedTuple's own class). Any other Python object with the same verbs runs interpreted.
+NamedTuple's own class). `kernel` gives a part the methods of a default class, at the end of this
+page, that it does not define itself. Any other Python object with the same verbs runs interpreted.
 
 Rules that compiling imposes: fixed positional signatures with these parameter names; a mutable
 number lives in an array of one element; loops, not array expressions; no field with the name of a
@@ -14,8 +15,9 @@ Shapes: `d` arms; a set is a 0/1 vector float64[d]; what a verb writes comes las
 from typing import NamedTuple, Protocol
 
 from .action_table import Catalogue, Mixture
-from .jit import compilable, jitable
-from .state import Floats, Ints, Random, Seen, View
+from .jit import compilable, jitable, kernel
+from .state import Floats, Ints, Random, View
+from .statistics import Seen
 
 __all__ = [
     "Bonus",
@@ -23,6 +25,7 @@ __all__ = [
     "Costs",
     "Ensemble",
     "Family",
+    "FixedSizeDefaults",
     "Floats",
     "Game",
     "Ints",
@@ -34,6 +37,7 @@ __all__ = [
     "Rivals",
     "Rule",
     "Seen",
+    "StoppingDefaults",
     "Structure",
     "Threshold",
     "Tracker",
@@ -41,6 +45,7 @@ __all__ = [
     "Weigher",
     "compilable",
     "jitable",
+    "kernel",
 ]
 
 
@@ -297,3 +302,29 @@ class Rule(Protocol):
 
     def full(self) -> bool:
         """True when the next `choose` might not fit into the rule's arrays."""
+
+
+class FixedSizeDefaults:
+    """Default methods of a rule or a learner whose arrays never grow."""
+
+    def full(self) -> bool:
+        """Return False: the next call always fits."""
+        return False
+
+
+class StoppingDefaults:
+    """Default methods of a stopping rule that has a threshold and foresees nothing."""
+
+    threshold: Threshold
+
+    def level(self, t: int, which: int) -> float:
+        """Return the value of the threshold."""
+        return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        """Return 0: rivals are told apart by the likelihood ratio alone."""
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        """Return 0, which nobody asks for as long as `foresee` returns 0."""
+        return 0.0

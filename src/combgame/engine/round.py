@@ -6,9 +6,9 @@ engine uses it. The CombGame rule's own lines, 5 to 9, are in `rules/combgame.py
 """
 
 from .jit import jitable
-from .numerics import two_sum
 from .protocols import Game, Judge, Rule
-from .state import Floats, Ints, Random, Seen, View
+from .state import Floats, Ints, Random, View
+from .statistics import Seen
 
 # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
 STOPPED, CAPPED, FULL = 0, 1, 2
@@ -52,69 +52,6 @@ def settle(judge: Judge, t: int, view: View, stops: Ints, winners: Floats) -> bo
     return not waiting
 
 
-OFTEN = 12.0  # a later value tells of the spread if its arm has 1/OFTEN of what tells of it so far
-
-
-@jitable
-def scatter(seen: Seen, arm: int, mean: float, n: float) -> None:
-    """What the mean of n new values of an arm says of how its group varies; before it is added to
-    the arm's sum.
-
-    While what is played is fixed, its square is one of chi^2. Later on the past has had a say in
-    what is played, and the square is of the deviation itself, which is larger by 1 + n/N.
-    """
-    before, g = seen.counts[arm], seen.group[arm]
-    if before > 0.0:
-        off = mean - (seen.sums[arm] + seen.rest[arm]) / before
-        if seen.start[0] > 0:
-            seen.noise[0, g] += 1.0
-            seen.noise[1, g] += off * off * n * (before / (before + n))
-        elif OFTEN * before >= n * seen.noise[2, g]:
-            seen.noise[0, g] += 1.0
-            seen.noise[1, g] += off * off * n
-
-
-@jitable
-def gather(seen: Seen) -> None:
-    """Values of one play, or told together, come next: the order among them decides nothing."""
-    for g in range(seen.noise.shape[1]):
-        seen.noise[2, g] = seen.noise[0, g]
-
-
-@jitable
-def note(seen: Seen, arm: int, value: float) -> None:
-    """One value of an arm."""
-    n = seen.counts[arm]
-    if n > 0.0:
-        off = value - (seen.sums[arm] + seen.rest[arm]) / n
-        seen.squares[arm] += off * off * n / (n + 1.0)
-    add(seen, arm, value)
-    seen.counts[arm] += 1.0
-
-
-@jitable
-def add(seen: Seen, arm: int, value: float) -> None:
-    """Onto the sum of an arm, with what rounding leaves out of it: means are right to their last
-    digit.
-    """
-    total, lost = two_sum(seen.sums[arm], value)
-    seen.sums[arm] = total
-    seen.rest[arm] += lost
-
-
-@jitable
-def balance(seen: Seen, arm: int, mean: float, n: float, weight: float) -> None:
-    """n values of an arm with a weight that was fixed before they were seen. With weights of all
-    values so far over those of the arm, the sums of weights of all arms grow alike.
-    """
-    weighed = seen.weighed
-    if weighed[0, arm] == 0.0:
-        weighed[3, arm] = mean
-    weighed[0, arm] += n * weight
-    weighed[1, arm] += n * weight * weight
-    weighed[2, arm] += n * weight * (mean - weighed[3, arm])
-
-
 @jitable
 def advise(game: Game, rule: Rule, seen: Seen, view: View, rng: Random) -> bool:
     """The next action for what has been seen, after the start; False: the rule needs larger arrays,
@@ -133,19 +70,14 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
     total = 0.0  # values, with those to come
     for a in range(action.size):
         total += seen.counts[a] + (1.0 if action[a] > 0.5 else 0.0)
-    gather(seen)
-    levels = seen.blocks.precision.size > 0
-    lift = seen.blocks.lift(rng) if levels else 0.0
+    seen.begin_play()
+    lift = seen.blocks.lift(rng)
     for a in range(action.size):
         if action[a] > 0.5:
             value = game.rewards.draw(truth[a], a, rng) + lift
-            balance(seen, a, value, 1.0, total / (seen.counts[a] + 1.0))
-            scatter(seen, a, value, 1.0)
-            note(seen, a, value)
-            if levels:
-                seen.blocks.put(a, value, 1.0)
-    if levels:
-        seen.blocks.pass_play()
+            seen.add_value(a, value, 1.0, value, total / (seen.counts[a] + 1.0), True)
+            seen.blocks.put(a, value, 1.0)
+    seen.blocks.pass_play()
     seen.clock[0] += 1
 
 

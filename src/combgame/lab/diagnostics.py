@@ -29,7 +29,8 @@ from scipy.sparse.csgraph import connected_components
 
 from .._messages import PYTHON, Call, Sentence, Surface
 from ..engine.block_effects import Blocks
-from ..engine.state import Floats, Seen
+from ..engine.state import Floats
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from .._messages import PYTHON, Sentence, Surface
 from ..engine.protocols import Game
-from ..engine.state import Floats, Seen, arms_of
+from ..engine.state import Floats, arms_of
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..theory.confidence import chance, covered, intervals, lead
 

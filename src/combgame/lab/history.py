@@ -24,8 +24,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine.numerics import two_sum
-from ..engine.round import OFTEN, add, balance, gather, note, scatter
-from ..engine.state import Floats, Ints, Seen, blank
+from ..engine.state import Floats, Ints
+from ..engine.statistics import Seen, blank
 from ..errors import CombGameError, StoreError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
@@ -343,7 +343,7 @@ class History:
         told together with it).
         """
         if self._adding:
-            gather(self.seen)
+            self.seen.begin_play()
         number, values = event.round or 0, entries(event)
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
@@ -411,7 +411,7 @@ class History:
         `weights` by arm, as they were fixed there.
         """
         if self._adding:
-            gather(self.seen)
+            self.seen.begin_play()
         data = event.data
         self.carried = data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
@@ -658,7 +658,7 @@ class History:
         self.seen.start[0] = 0
         self.initial_residuals[:] = self.seen.noise[:2]
         for arm, x, n in self.ahead:
-            after_start(self.seen, self.begun, arm, x, float(n))
+            add_start(self.seen, self.begun, arm, x, float(n))
         self.ahead = []
 
     def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
@@ -690,20 +690,15 @@ class History:
                 x, total = mean, mean * n
                 if self.pivot is not None:  # the game maximises
                     x, total = self.pivot - mean, self.pivot * n - total
-                balance(self.seen, arm, x, float(n), record.weight(arm))
+                later = not (starts or anew) and (n == 1 or not k)
                 if starts and not anew:
-                    scatter_start(self.seen, self.begun, arm, x, float(n))
-                elif not anew and (n == 1 or not k):
-                    if not self.seen.start[0]:
-                        scatter(self.seen, arm, x, float(n))
-                    elif not (k or record.steady or record.outside):
-                        self.ahead.append((arm, x, n))
+                    add_start(self.seen, self.begun, arm, x, float(n))
+                elif later and self.seen.start[0] and not (k or record.steady or record.outside):
+                    self.ahead.append((arm, x, n))
+                residual = later and not self.seen.start[0]
+                self.seen.add_value(arm, x, float(n), total, record.weight(arm), residual)
+                if later:
                     follow(self.late_stats, arm, x, n)
-                if n == 1:
-                    note(self.seen, arm, x)
-                else:
-                    add(self.seen, arm, total)
-                    self.seen.counts[arm] += n
                 reach(self.extremes, arm, x, n, record.number)
 
     def _add_up(self, whole: "History") -> None:
@@ -760,7 +755,7 @@ class History:
             if self.seen.start[0] and 0 < self.start_end < seq:
                 self._begin()
             if seq != last:
-                gather(self.seen)
+                self.seen.begin_play()
                 last = seq
             self._add(arm, told.entry, record, told.anew)
 
@@ -860,33 +855,29 @@ def follow(late: Floats, arm: int, mean: float, n: int) -> None:
     late[3, arm] += 1.0
 
 
-def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `engine.round.scatter` says while what is played is fixed, about the mean of the values
-    of the start alone, as others may have come beside them. begun: float64[3, d], of these values
-    per arm how many there are, their sums, and what rounding left out.
+def add_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """Add n values to those of the start, and their deviation from these to the residuals.
+
+    Values that came beside those of the start, without being asked for, are no part of their mean.
+    A later value that was told before all of the start was is added when the start is over, and
+    belongs to it from then on.
+
+    Parameters
+    ----------
+    seen : Seen
+        Statistics of the study, whose residuals are updated; see `Seen.add_residual`.
+    begun : ndarray of shape (3, d)
+        Of the values of the start per arm: how many there are, their sum, and what rounding left
+        out of it. Updated.
+    arm : int
+        Index of the arm.
+    mean, n : float
+        Mean and number of the new values.
     """
-    before, group = begun[0, arm], seen.group[arm]
+    before = begun[0, arm]
     if before > 0.0:
         off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.noise[0, group] += 1.0
-        seen.noise[1, group] += off * off * n * (before / (before + n))
-    _add(begun, arm, mean, n)
-
-
-def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `engine.round.scatter` says of a later value that was told before all of the start,
-    about the mean of the values of the start and of those before it. begun: see `scatter_start`; it
-    is among them from now on.
-    """
-    before, group = begun[0, arm], seen.group[arm]
-    if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
-        off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.noise[0, group] += 1.0
-        seen.noise[1, group] += off * off * n
-    _add(begun, arm, mean, n)
-
-
-def _add(begun: Floats, arm: int, mean: float, n: float) -> None:
+        seen.add_residual(arm, off, n, before, seen.noise[0, seen.group[arm]])
     begun[0, arm] += n
     begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
     begun[2, arm] += lost

@@ -15,7 +15,8 @@ from ..engine.dispatch import choose_engine
 from ..engine.kernels import copied
 from ..engine.protocols import Game
 from ..engine.round import recommend, settle
-from ..engine.state import Floats, Ints, Seen, View, arms_of
+from ..engine.state import Floats, Ints, View, arms_of
+from ..engine.statistics import Seen
 from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules import Stopping

@@ -53,7 +53,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._messages import PYTHON, Call, Sentence, Surface
-from ..engine.state import Floats, Ints, Seen
+from ..engine.state import Floats, Ints
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed

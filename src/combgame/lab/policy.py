@@ -15,7 +15,8 @@ import numpy as np
 from .._fingerprint import foreign
 from ..engine.dispatch import choose_engine
 from ..engine.round import advise
-from ..engine.state import Floats, Random, blank, vector
+from ..engine.state import Floats, Random, vector
+from ..engine.statistics import blank
 from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules.base import again_larger

@@ -14,13 +14,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import Catalogue, Mixture
-from ..engine.protocols import Structure
+from ..engine.protocols import FixedSizeDefaults, Structure, kernel
 from ..engine.state import Floats
 from ._exponential_weights import FAR, Every, every_action, largest, number, tempered
 from .base import LearnerBase, Record, Seating
 from .product_hedge import TIE
 
 
+@kernel(FixedSizeDefaults)
 class AdaHedgePart(NamedTuple):
     every: Every
     gain: Floats  # float64[seats, d]: sum_s r_s
@@ -59,9 +60,6 @@ class AdaHedgePart(NamedTuple):
             mix = self.every.range(reward)[1]  # eta is infinite: the best of the leaders
             if mix - mean > TIE * abs(mix):
                 self.gap[seat] = mix - mean
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

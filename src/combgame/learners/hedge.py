@@ -13,13 +13,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import Catalogue, Mixture
-from ..engine.protocols import Structure
+from ..engine.protocols import FixedSizeDefaults, Structure, kernel
 from ..engine.state import Floats
 from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from ._exponential_weights import Every, every_action, number
 from .base import LearnerBase, Record, Seating
 
 
+@kernel(FixedSizeDefaults)
 class HedgePart(NamedTuple):
     every: Every
     gain: Floats  # float64[seats, d]: sum_s r_s over the epoch
@@ -50,9 +51,6 @@ class HedgePart(NamedTuple):
             self.span[seat] = 0.0
         for a in range(gain.size):
             gain[a] = 0.0 if ended else gain[a] + reward[a]
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

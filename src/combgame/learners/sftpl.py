@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import Catalogue, Mixture
-from ..engine.protocols import Structure
+from ..engine.protocols import FixedSizeDefaults, Structure, kernel
 from ..engine.state import Floats, Ints, Random
 from ..errors import whole
 from .base import LearnerBase, Seating
@@ -28,6 +28,7 @@ from .base import LearnerBase, Seating
 MODULI = (30269, 30307, 30323)  # of the generator: a state is 1 to that, less 1
 
 
+@kernel(FixedSizeDefaults)
 class SFTPLPart(NamedTuple):
     samples: int
     total: Floats  # float64[seats, d]: sum_s r_s
@@ -94,9 +95,6 @@ class SFTPLPart(NamedTuple):
                 out[a + 1] = radius * math.sin(angle)
                 length += out[a + 1] * out[a + 1]
         return length
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,8 @@ import numpy as np
 from .._messages import Phrase, Sentence
 from ..engine.jit import jitable
 from ..engine.numerics import excess
-from ..engine.state import Fixed, Floats, Ints, Random, Seen
+from ..engine.state import Fixed, Floats, Ints, Random
+from ..engine.statistics import Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EDGE = 1e-12  # no other mean is like 0 or 1; this keeps the price finite

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.state import Floats, Ints, Random, Seen
+from ..engine.state import Floats, Ints, Random
+from ..engine.statistics import Seen
 from .base import License, RewardsBase, check_bounds
 from .gaussian import GaussianPart, gaussian_part
 

@@ -15,7 +15,8 @@ import numpy as np
 from .._messages import LONGEST
 from ..engine.jit import jitable
 from ..engine.numerics import lead_of
-from ..engine.state import Fixed, Floats, Ints, Random, Seen
+from ..engine.state import Fixed, Floats, Ints, Random
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 

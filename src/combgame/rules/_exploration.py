@@ -15,7 +15,8 @@ import numpy as np
 
 from ..engine.jit import jitable
 from ..engine.protocols import Rewards
-from ..engine.state import Floats, Ints, Random, Seen, arms_of
+from ..engine.state import Floats, Ints, Random, arms_of
+from ..engine.statistics import Seen
 from ..errors import unknown
 from ..structures import StructureBase
 from ..structures.connectivity import exchangeable

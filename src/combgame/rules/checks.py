@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._fingerprint import foreign
-from ..engine.block_effects import MIRRORED, even, even_rows
+from ..engine.block_effects import MIRRORED
 from ..engine.dispatch import ours
 from ..engine.jit import jitable
 from ..engine.protocols import Game, Rule, Structure
-from ..engine.state import Floats, Ints, Random, Seen, View, arms_of, blank, vector
+from ..engine.state import Floats, Ints, Random, View, arms_of, even, even_rows, vector
+from ..engine.statistics import Seen, blank
 from ..engine.user_code import SIGNATURE, own_bounds
 from ..errors import InputError
 from ..problem import Problem

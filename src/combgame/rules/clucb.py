@@ -16,8 +16,9 @@ import numpy as np
 
 from .._messages import Sentence
 from ..engine.likelihood_ratio import alike
-from ..engine.protocols import Game, Threshold
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Random, View
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be, real
 from ..rewards import License
 from ..stopping.base import Question, Rests, Stopping, earned
@@ -27,6 +28,7 @@ from .base import UNSAID, FixedSetup, RuleBase
 TINY = 1e-9  # of the largest radius: room in an action that M xor M~ leaves goes to arms seen least
 
 
+@kernel(FixedSizeDefaults)
 class CLUCBPart(NamedTuple):
     base: float  # ln(4 n / delta)
     sigma: Floats  # float64[d]
@@ -59,9 +61,6 @@ class CLUCBPart(NamedTuple):
             self.score[widest] += 2.0 * total + 1.0
         game.actions.argmax(self.score, view.action)
 
-    def full(self) -> bool:
-        return False
-
 
 class RadiiPart(NamedTuple):
     """ln(4 n t^3 / delta): half the square of a radius in units of sigma / sqrt(N)."""
@@ -73,6 +72,7 @@ class RadiiPart(NamedTuple):
         return math.log(4.0 * self.arms / self.delta[which]) + 3.0 * math.log(max(t, 1))
 
 
+@kernel(StoppingDefaults)
 class OverlapPart(NamedTuple):
     """The evidence for M is the largest level at which M~ is still M: the smallest r^2, r = (lead
     over J) / (sum over M xor J of sigma_a sqrt(2 / N_a)).
@@ -121,15 +121,6 @@ class OverlapPart(NamedTuple):
                 lead += (best[a] - rival[a]) * seen.mean[a]
                 wide += self.sigma[a] * math.sqrt(2.0 / max(seen.counts[a], 0.5))
         return float(max(lead, 0.0) / wide) if wide > 0.0 else -1.0
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
-
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return 0.0
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

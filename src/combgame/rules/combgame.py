@@ -22,7 +22,8 @@ from ..engine.action_table import (
 from ..engine.jit import jitable
 from ..engine.kernels import Original, copied, grown
 from ..engine.protocols import Bonus, Game, Learner, Rewards, Structure, Tracker
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, either, must_be, unknown
 from ..learners import LLOO, LearnerBase
 from ..learners.base import Seating, impartial

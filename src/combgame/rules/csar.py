@@ -16,8 +16,9 @@ import numpy as np
 
 from .._messages import Sentence
 from ..engine.likelihood_ratio import BarPart
-from ..engine.protocols import Game, Threshold
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, whole
 from ..stopping.base import Question, Stopping, Validity
 from ._exploration import padded, start_sets
@@ -26,6 +27,7 @@ from .base import FixedSetup, RuleBase
 TINY = 1e-9
 
 
+@kernel(FixedSizeDefaults)
 class CSARPart(NamedTuple):
     budget: float  # T
     arms: float  # n
@@ -103,10 +105,8 @@ class CSARPart(NamedTuple):
                 found = False
         return found
 
-    def full(self) -> bool:
-        return False
 
-
+@kernel(StoppingDefaults)
 class SpentPart(NamedTuple):
     """Nothing is known of an error before the budget is spent, and nothing after."""
 
@@ -116,15 +116,6 @@ class SpentPart(NamedTuple):
     def look(self, game: Game, seen: Seen, view: View) -> float:
         self.weakest(game, seen, view.best, view.rival, view.alternative)
         return math.inf if seen.clock[0] >= self.budget else 0.0
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
-
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return 0.0
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

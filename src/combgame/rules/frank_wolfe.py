@@ -20,7 +20,8 @@ from ..engine.jit import jitable
 from ..engine.kernels import Original
 from ..engine.numerics import lead_of
 from ..engine.protocols import Game
-from ..engine.state import Fixed, Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Fixed, Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import positive, whole
 from ..rewards.base import WEIGHTLESS
 from ..stopping.base import Question

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.kernels import Original
-from ..engine.protocols import Game
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, kernel
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..stopping.base import Question
 from ..stopping.block_effects import SCALES, contrast
 from ..structures.connectivity import exchangeable
@@ -30,6 +31,7 @@ MORE = 1.0  # evidence beyond the threshold at which to aim
 EXPLORE, EASE = 1.2, 20.0  # how often every arm is compared at least: as in `FrankWolfe`
 
 
+@kernel(FixedSizeDefaults)
 class PlatesPart(NamedTuple):
     known: bool  # whether sigma is
     group: Ints  # int64[d]: answers differ by exchanges of arms with the same number; -1: of none
@@ -227,9 +229,6 @@ class PlatesPart(NamedTuple):
                 if view.action[j] > 0.5:
                     self.forced[j] -= 1.0
             self.enter(seen, view, p)
-
-    def full(self) -> bool:
-        return False
 
 
 class PlatesSetup:

@@ -28,7 +28,8 @@ from ..engine.action_table import (
 from ..engine.kernels import Original, grown
 from ..engine.likelihood_ratio import alike, differ
 from ..engine.protocols import Game, Tracker
-from ..engine.state import Fixed, Floats, Ints, Random, Seen, View, vector
+from ..engine.state import Fixed, Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, TooManySetsError
 from ..stopping.base import Question
 from ._exploration import padded, square, start_sets

@@ -17,8 +17,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._messages import Sentence
-from ..engine.protocols import Game, Threshold
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import SEED, must_be, real, unknown, whole
 from ..learners.base import impartial
 from ..rewards import License
@@ -29,6 +30,7 @@ from .base import FixedSetup, RuleBase
 COVERINGS = ("minimal", "random")
 
 
+@kernel(FixedSizeDefaults)
 class RepeatPart(NamedTuple):
     """The covering, over and over."""
 
@@ -41,9 +43,6 @@ class RepeatPart(NamedTuple):
         for j in range(row.size):
             if row[j] >= 0:
                 view.action[row[j]] = 1.0
-
-    def full(self) -> bool:
-        return False
 
 
 class RadiusPart(NamedTuple):
@@ -62,6 +61,7 @@ class RadiusPart(NamedTuple):
         )
 
 
+@kernel(StoppingDefaults)
 class LeadPart(NamedTuple):
     """The evidence is the lead over the second best, at the end of a pass; d oracle calls find that
     one.
@@ -81,15 +81,6 @@ class LeadPart(NamedTuple):
         if t < self.passes or t % self.passes != 0:
             return 0.0
         return self.weakest(game, seen, view.best, view.rival, view.alternative)
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
-
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return 0.0
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

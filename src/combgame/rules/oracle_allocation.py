@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Game
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, kernel
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be
 from ..stopping.base import Question
 from ._exploration import padded
 from .base import FixedSetup, RuleBase
 
 
+@kernel(FixedSizeDefaults)
 class InformedPart(NamedTuple):
     rows: Ints  # int64[actions, K]: the arms of each, filled up with -1
     share: Floats
@@ -35,9 +37,6 @@ class InformedPart(NamedTuple):
         for j in range(self.rows.shape[1]):
             if self.rows[chosen, j] >= 0:
                 view.action[self.rows[chosen, j]] = 1.0
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,8 +21,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Game
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, kernel
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import whole
 from ..stopping.base import Question
 from ..stopping.sampled_alternatives import DrawnSearch, make_search
@@ -30,6 +31,7 @@ from ._exploration import padded, square, start_sets
 from .base import FixedSetup, RuleBase
 
 
+@kernel(FixedSizeDefaults)
 class PFWSPart(NamedTuple):
     rows: Ints  # X_0: a row of arms each, filled up with -1
     search: DrawnSearch  # in the public code's way, if it has draws
@@ -97,9 +99,6 @@ class PFWSPart(NamedTuple):
         radius = rng.random() ** power / math.sqrt(square_of)
         for a in range(self.ball.size):
             self.ball[a] *= radius
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Bonus, Game
-from ..engine.state import Floats, Random, Seen, View, vector
+from ..engine.protocols import Bonus, FixedSizeDefaults, Game, kernel
+from ..engine.state import Floats, Random, View, vector
+from ..engine.statistics import Seen
 from ..learners.product_hedge import ProductHedgePart, product_hedge
 from ..stopping.base import Question
 from ._exploration import padded, start_sets
@@ -22,6 +23,7 @@ from .bonuses import make_bonus
 from .combgame import optimism
 
 
+@kernel(FixedSizeDefaults)
 class ProductAdaHedgePart(NamedTuple):
     learner: ProductHedgePart
     bonus: Bonus
@@ -43,9 +45,6 @@ class ProductAdaHedgePart(NamedTuple):
         f = self.bonus.explore(seen.clock[0])
         optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
         self.learner.learn(game.actions, self.arms, self.reward)  # line 9
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,8 +18,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Game
-from ..engine.state import Fixed, Floats, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, kernel
+from ..engine.state import Fixed, Floats, Random, View
+from ..engine.statistics import Seen
 from ..errors import must_be, positive, real, whole
 from ..rewards.base import spread_of
 from ..stopping.base import Question
@@ -29,6 +30,7 @@ from .base import UNSAID, FixedSetup, RuleBase
 TINY = 1e-9
 
 
+@kernel(FixedSizeDefaults)
 class ThompsonPart(NamedTuple):
     base: float  # ln(12 |I|^2 / delta)
     q: float
@@ -83,9 +85,6 @@ class ThompsonPart(NamedTuple):
         if first >= 0:
             self.score[first] += 2.0 * total + 1.0
         game.actions.argmax(self.score, view.action)
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

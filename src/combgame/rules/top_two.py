@@ -13,8 +13,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.likelihood_ratio import alike, differ
-from ..engine.protocols import Bonus, Game
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.protocols import Bonus, FixedSizeDefaults, Game, kernel
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import must_be, positive, real, unknown, whole
 from ..stopping.base import Question
 from ._exploration import draw_means, lacking, padded, start_sets
@@ -26,6 +27,7 @@ CHALLENGERS = ("nearest", "sample")
 TINY = 1e-9  # of a play's worth: room in an action that the two leave goes to arms seen least
 
 
+@kernel(FixedSizeDefaults)
 class TopTwoPart(NamedTuple):
     led: int  # by which of LEADERS
     challenged: int  # by which of CHALLENGERS
@@ -137,9 +139,6 @@ class TopTwoPart(NamedTuple):
                 if left < 0.0:
                     break
         return int(chosen)
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Game
-from ..engine.state import Floats, Ints, Random, Seen, View, vector
+from ..engine.protocols import FixedSizeDefaults, Game, kernel
+from ..engine.state import Floats, Ints, Random, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be, positive, real, unknown
 from ..stopping.base import Question
 from ._allocation import AllocationPart, make_allocation
@@ -23,6 +24,7 @@ from .base import FixedSetup, RuleBase
 TRACKINGS = ("D", "C")
 
 
+@kernel(FixedSizeDefaults)
 class TrackAndStopPart(NamedTuple):
     growth: float
     current: bool  # D-tracking: t times the present shares; C: the sum of all shares so far
@@ -51,9 +53,6 @@ class TrackAndStopPart(NamedTuple):
             wanted = (t + 1) * share[a] if self.current else self.owed[a]
             self.score[a] = wanted - seen.counts[a]
         game.actions.argmax(self.score, view.action)
-
-    def full(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,21 +3,20 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..engine.protocols import Game
-from ..engine.state import Ints, Random, Seen, View
+from ..engine.protocols import FixedSizeDefaults, Game, kernel
+from ..engine.state import Ints, Random, View
+from ..engine.statistics import Seen
 from ..stopping.base import Question
 from ._exploration import check_start, in_order, padded, start_sets
 from .base import RuleBase
 
 
+@kernel(FixedSizeDefaults)
 class UniformPart(NamedTuple):
     d: int
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         game.actions.sample(rng, view.action)
-
-    def full(self) -> bool:
-        return False
 
 
 class UniformSetup(NamedTuple):

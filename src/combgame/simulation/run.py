@@ -10,7 +10,8 @@ from ..engine.dispatch import choose_engine
 from ..engine.kernels import layout, mould
 from ..engine.protocols import Game, Rule
 from ..engine.round import FULL, play
-from ..engine.state import Floats, Ints, Seen, View, blank
+from ..engine.state import Floats, Ints, View
+from ..engine.statistics import Seen, blank
 from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules import Setup

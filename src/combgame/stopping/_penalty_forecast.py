@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.state import Fixed, Floats, Ints, Seen
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
 
 FIRST = 20.0  # s to begin with
 LONGEST = 50.0  # an end beyond so many times the present is not believed

@@ -25,7 +25,8 @@ import numpy as np
 from ..engine.jit import jitable
 from ..engine.numerics import lead_of
 from ..engine.protocols import Rewards
-from ..engine.state import Fixed, Floats, Ints, Seen
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
 from ..rewards.base import SHAVE
 from .mixture_pairs import tail
 from .penalised import beta_regret

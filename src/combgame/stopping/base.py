@@ -17,7 +17,8 @@ from ..engine.likelihood_ratio import NEVER as NOTHING
 from ..engine.likelihood_ratio import ratio
 from ..engine.protocols import Game, Judge, Threshold
 from ..engine.round import LOST
-from ..engine.state import Floats, Ints, Seen
+from ..engine.state import Floats, Ints
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be, real, unboxed
 from ..rewards.base import License, RewardsBase, licensed, not_convex
 from ..structures import Oracle, StructureBase

@@ -20,8 +20,9 @@ from .._messages import Sentence
 from ..engine.block_effects import Blocks
 from ..engine.jit import jitable
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import Game, Threshold
-from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..engine.protocols import Game, StoppingDefaults, Threshold, kernel
+from ..engine.state import Fixed, Floats, Ints, View
+from ..engine.statistics import Seen
 from ..errors import InputError
 from ..problem import Problem
 from ..rewards import License
@@ -157,6 +158,7 @@ class ContrastsPart(NamedTuple):
         swapped(every, mean, weight, best, self.nearest_of, value)
 
 
+@kernel(StoppingDefaults)
 class LevelJudgePart(NamedTuple):
     """The least evidence over all exchanges; it changes when a block is complete."""
 
@@ -182,15 +184,6 @@ class LevelJudgePart(NamedTuple):
         for a in range(view.best.size):
             view.rival[a], view.alternative[a] = self.last[1, a], self.last[2, a]
         return float(self.kept[0])
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
-
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return 0.0
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

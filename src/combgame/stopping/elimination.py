@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import Game, Threshold
-from ..engine.state import Floats, Ints, Seen, View, vector
+from ..engine.protocols import Game, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, View, vector
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be
 from ..problem import Problem
 from ..structures.listed import ListedPart, listed_part
@@ -59,6 +60,7 @@ def discarding(
     return usual._replace(watch=watch, rests=rests)
 
 
+@kernel(StoppingDefaults)
 class EliminatingPart(NamedTuple):
     """The likelihood ratio against the answers that are left; before it looks for the nearest, it
     discards.
@@ -84,12 +86,6 @@ class EliminatingPart(NamedTuple):
             ):
                 this.alive[k] = 0.0
         return self.weakest(game, seen, view.best, view.rival, view.alternative)
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
         return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.listed.trial)

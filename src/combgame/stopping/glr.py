@@ -13,7 +13,8 @@ import numpy as np
 
 from .._messages import Sentence
 from ..engine.numerics import lambert_bar
-from ..engine.state import Floats, Seen
+from ..engine.state import Floats
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase
 from .base import Question, Rests, Stopping, Validity, also, earned

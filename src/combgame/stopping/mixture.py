@@ -8,7 +8,8 @@ import numpy as np
 
 from .._messages import Sentence
 from ..engine.protocols import Game, Rewards, Rivals, Threshold
-from ..engine.state import Fixed, Floats, Seen
+from ..engine.state import Fixed, Floats
+from ..engine.statistics import Seen
 from ..errors import InputError, must_be
 from ..problem import Problem
 from ..rewards import License

@@ -3,16 +3,17 @@ docs/thresholds.md).
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..engine.jit import jitable
 from ..engine.numerics import ROUND
-from ..engine.state import Fixed, Floats, Ints, Seen
-from ..rewards.base import swapped
+from ..engine.protocols import kernel
+from ..engine.state import Fixed, Floats
+from ..engine.statistics import Seen
 from ..rewards.bernoulli import kl
-from .mixture_pairs import CLOSE, exchanged, onward, scanned
+from .mixture_pairs import CLOSE, PairDefaults, onward
 from .penalised import beta_regret
 
 # chosen before the data: how far, in log-odds, the odds of an arm are moved. One scale after the
@@ -84,6 +85,7 @@ def alike(
     return value, slope, max(bend / total - slope * slope, 0.0)
 
 
+@kernel(PairDefaults)
 class CoinsPart(NamedTuple):
     """For exchanges of arm i of the leader for arm j, of values 0 or 1: as `Rewards`, with evidence
     less fees for a distance.
@@ -110,26 +112,9 @@ class CoinsPart(NamedTuple):
     gain: float  # 0: no mixture of likelihoods is above the largest
     at: Floats  # float64[1] scratch
 
-    def project(self, x: float, arm: int) -> float:
-        return float(min(max(x, self.low[arm]), self.high[arm]))
-
     def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
             weight[a] = seen.worth[a] = seen.counts[a]
-
-    def distance(
-        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
-    ) -> float:
-        every: Any = self
-        return exchanged(every, mean, arms, sign, alternative)
-
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        every: Any = self
-        return scanned(every, mean, i, taken, value)
-
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        every: Any = self
-        swapped(every, mean, weight, best, self.at, value)
 
     def ready(self, a: int, side: int) -> None:
         n, ones = self.counts[a], self.sums[a]

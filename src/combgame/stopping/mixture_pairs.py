@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import Game, Rewards, Threshold
-from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..engine.protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
+from ..engine.state import Fixed, Floats, Ints, View
+from ..engine.statistics import Seen
 from ..rewards.base import swapped
 from ._penalty_forecast import ForesightPart
 
@@ -256,6 +257,36 @@ def scanned(pairs: Pairs, mean: Floats, i: int, taken: Floats, value: Floats) ->
     return nearest if nearest >= 0 else some
 
 
+class PairDefaults:
+    """Default methods of `Pairs`: the exchange of a pair in the place of `Rewards`."""
+
+    low: Floats
+    high: Floats
+    at: Floats
+
+    def project(self, x: float, arm: int) -> float:
+        """Return the possible mean nearest to x."""
+        return float(min(max(x, self.low[arm]), self.high[arm]))
+
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
+        """Return the least logarithm of the pair in `arms`; see `exchanged`."""
+        every: Any = self
+        return exchanged(every, mean, arms, sign, alternative)
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        """Find the cheapest exchange of arm i; see `scanned`."""
+        every: Any = self
+        return scanned(every, mean, i, taken, value)
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        """Find the cheapest exchange of any arm; see `rewards.base.swapped`."""
+        every: Any = self
+        swapped(every, mean, weight, best, self.at, value)
+
+
+@kernel(PairDefaults)
 class PairsPart(NamedTuple):
     """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with
     evidence less fees for a distance.
@@ -286,19 +317,10 @@ class PairsPart(NamedTuple):
     row: Floats  # float64[8, k] scratch
     at: Floats  # float64[1] scratch
 
-    def project(self, x: float, arm: int) -> float:
-        return float(min(max(x, self.low[arm]), self.high[arm]))
-
     def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
             weight[a] = seen.counts[a] / self.variance[a]
             seen.worth[a] = weight[a] * self.variance[a]
-
-    def distance(
-        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
-    ) -> float:
-        every: Any = self
-        return exchanged(every, mean, arms, sign, alternative)
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         """Exactly, but for arms that are surely beyond the nearest so far, or the bar. (A call on a
@@ -328,10 +350,6 @@ class PairsPart(NamedTuple):
                         arm, best = j, this
         value[0] = best if arm >= 0 else math.inf
         return arm if arm >= 0 else some
-
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        every: Any = self
-        swapped(every, mean, weight, best, self.at, value)
 
     def ready(self, a: int, side: int) -> None:
         """The fees and widths of an arm, if its count has changed."""
@@ -445,6 +463,7 @@ def beyond(
     return False
 
 
+@kernel(StoppingDefaults)
 class PairJudgePart(NamedTuple):
     """Where answers differ by exchanges: the least of the mixture over all pairs; or that of some
     pair, while it is too little.
@@ -520,9 +539,6 @@ class PairJudgePart(NamedTuple):
         """Over all pairs, at the lifted means."""
         pairs: Any = self.pairs
         return game.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
 
     def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         n = differ(best, rival, self.arms, self.sign)

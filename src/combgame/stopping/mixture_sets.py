@@ -14,8 +14,9 @@ import numpy as np
 from ..engine.jit import compilable
 from ..engine.kernels import copied
 from ..engine.likelihood_ratio import REFERENCES, against, differ
-from ..engine.protocols import Game, Rewards, Rivals, Threshold, Weigher
-from ..engine.state import Fixed, Floats, Ints, Seen, View
+from ..engine.protocols import Game, Rewards, Rivals, StoppingDefaults, Threshold, Weigher, kernel
+from ..engine.state import Fixed, Floats, Ints, View
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
@@ -156,6 +157,7 @@ class Units(Protocol):
         """1 where deviations are known."""
 
 
+@kernel(StoppingDefaults)
 class SetsJudgePart(NamedTuple):
     """The least evidence against any rival; or that against the nearest one, or against the one
     that was too little last, while that is too little.
@@ -231,9 +233,6 @@ class SetsJudgePart(NamedTuple):
             view.alternative,
         )
         return least
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
 
     def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         n, odds = differ(best, rival, self.arms, self.sign), self.rivals.odds(best, rival)

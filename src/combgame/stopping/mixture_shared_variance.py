@@ -8,19 +8,21 @@ was seen)/variance, r = sqrt(s).
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.state import Fixed, Floats, Ints, Seen
-from ..rewards.base import swapped
-from .mixture_pairs import ceiling, direction, exchanged, price, scanned
+from ..engine.protocols import kernel
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
+from .mixture_pairs import PairDefaults, ceiling, direction, price
 from .variance import FINEST, VariancePart, excluded, spotted, spreading, variance_part
 
 CELLS = 100  # pairs of variances at which the mixture of a pair is computed, at most
 BEYOND = 60.0  # variances that are so unlikely, in nats, are of no interest for pairs of them
 
 
+@kernel(PairDefaults)
 class SharedPart(NamedTuple):
     """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
     distance.
@@ -45,9 +47,6 @@ class SharedPart(NamedTuple):
     bound: Floats  # float64[cells]: the least that the sum can be in a cell
     line: VariancePart  # where both arms have the same variance
 
-    def project(self, x: float, arm: int) -> float:
-        return float(min(max(x, self.low[arm]), self.high[arm]))
-
     def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         """At the variances that were seen; there the mixture over the variance is at most 1."""
         spotted(seen, self.state)
@@ -55,20 +54,6 @@ class SharedPart(NamedTuple):
             variance = self.state[0, seen.group[a]]
             weight[a] = seen.counts[a] / variance if variance < math.inf else seen.counts[a]
             seen.worth[a] = seen.counts[a]
-
-    def distance(
-        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
-    ) -> float:
-        every: Any = self
-        return exchanged(every, mean, arms, sign, alternative)
-
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        every: Any = self
-        return scanned(every, mean, i, taken, value)
-
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        every: Any = self
-        swapped(every, mean, weight, best, self.at, value)
 
     def ready(self, a: int, side: int) -> None:
         n = self.counts[a]

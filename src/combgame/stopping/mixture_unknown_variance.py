@@ -3,16 +3,17 @@ exchanges: mean and variance in one martingale (Theorem 8 of docs/thresholds.md)
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..engine.jit import jitable
 from ..engine.numerics import stirling
-from ..engine.state import Fixed, Floats, Ints, Seen
-from ..rewards.base import swapped
+from ..engine.protocols import kernel
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
 from ..rewards.gaussian import FINE, resolved
-from .mixture_pairs import exchanged, scanned
+from .mixture_pairs import PairDefaults
 
 # chosen before the data, one row per scale of the mixture: c and h as an arm of the leading answer,
 # c and h as another, and the chance of the scale. A mean is shifted by N(0, variance/c), and the
@@ -102,6 +103,7 @@ def sided(far: float, per: float, n: float, c: float, h: float, b: float, ratio:
     return min(math.erfc(-y / math.sqrt(2.0)), math.exp(min(max(rise, 0.0), math.log(2.0))))
 
 
+@kernel(PairDefaults)
 class StudentsPart(NamedTuple):
     """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
     distance.
@@ -137,9 +139,6 @@ class StudentsPart(NamedTuple):
     gain: float  # infinity: the ratio is of other variances
     at: Floats  # float64[1] scratch
 
-    def project(self, x: float, arm: int) -> float:
-        return float(min(max(x, self.low[arm]), self.high[arm]))
-
     def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         """As many values of a known variance would be worth as much where an arm ties with the
         nearest on the other side: N values whose mean is off by y standard deviations are evidence
@@ -158,20 +157,6 @@ class StudentsPart(NamedTuple):
             if 0.0 < square < math.inf:
                 seen.worth[a] *= math.log1p(square) / square
             weight[a] = seen.worth[a] / self.believed[a]
-
-    def distance(
-        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
-    ) -> float:
-        every: Any = self
-        return exchanged(every, mean, arms, sign, alternative)
-
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        every: Any = self
-        return scanned(every, mean, i, taken, value)
-
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        every: Any = self
-        swapped(every, mean, weight, best, self.at, value)
 
     def ready(self, a: int, side: int) -> None:
         n = self.seen.counts[a]

@@ -13,8 +13,9 @@ from ..engine.heap import ascend
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against
 from ..engine.numerics import half_stirling, stirling
-from ..engine.protocols import Game, Rewards, Threshold
-from ..engine.state import Floats, Ints, Seen, View
+from ..engine.protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, View
+from ..engine.statistics import Seen
 from ..problem import Problem
 
 
@@ -76,6 +77,7 @@ class ConstantPart(NamedTuple):
         return float(self.constant[which])
 
 
+@kernel(StoppingDefaults)
 class JudgePart(NamedTuple):
     """The distance of the nearest alternative at the weights W, less the largest fees."""
 
@@ -109,12 +111,6 @@ class JudgePart(NamedTuple):
         for a in range(best.size):
             self.last[a] = view.rival[a]
         return value
-
-    def level(self, t: int, which: int) -> float:
-        return self.threshold.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0  # all rivals are charged alike
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
         return self.rewards.distance(self.mean, self.weight, arms, sign, n, self.spare)

@@ -16,8 +16,9 @@ import numpy as np
 
 from ..engine.likelihood_ratio import RatioPart, against, alike, ratio
 from ..engine.philox import LOW, Philox, philox
-from ..engine.protocols import Game
-from ..engine.state import Floats, Ints, Random, Seen, View
+from ..engine.protocols import Game, StoppingDefaults, kernel
+from ..engine.state import Floats, Ints, Random, View
+from ..engine.statistics import Seen
 from ..errors import InputError, whole
 from .base import Question, StoppingBase
 from .glr import StylisedPart
@@ -112,6 +113,7 @@ def make_search(of: str, draws: int, problem: Question) -> DrawnSearch:
     return DrawnSearch(draws, float(problem.answers.largest()), *np.zeros((4, d)))
 
 
+@kernel(StoppingDefaults)
 class DrawnRatioPart(NamedTuple):
     ratio: RatioPart  # the exact one, for what is said of single rivals
     search: DrawnSearch
@@ -145,9 +147,6 @@ class DrawnRatioPart(NamedTuple):
 
     def level(self, t: int, which: int) -> float:
         return SLACK * self.ratio.level(t, which)
-
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
         return self.ratio.foreseen(game, seen, arms, sign, n)

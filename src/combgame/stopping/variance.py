@@ -21,7 +21,8 @@ from .._messages import Sentence
 from ..engine.jit import compilable, jitable
 from ..engine.numerics import HALF_LOG_TWO_PI, excess, stirling
 from ..engine.protocols import Game, Threshold
-from ..engine.state import Fixed, Floats, Ints, Seen
+from ..engine.state import Fixed, Floats, Ints
+from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards.gaussian import EPSILON, FINE, resolved
 from .base import Stopping, Validity

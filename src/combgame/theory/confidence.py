@@ -27,7 +27,8 @@ import numpy as np
 from ..engine.block_effects import Blocks
 from ..engine.likelihood_ratio import differ
 from ..engine.protocols import Game, Rewards
-from ..engine.state import Floats, Ints, Random, Seen, vector
+from ..engine.state import Floats, Ints, Random, vector
+from ..engine.statistics import Seen
 from ..engine.user_code import own_errors
 from ..problem import Problem
 from ..rewards import License

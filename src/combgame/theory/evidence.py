@@ -16,7 +16,8 @@ import numpy as np
 
 from ..engine.likelihood_ratio import against
 from ..engine.protocols import Game
-from ..engine.state import Floats, Seen, arms_of
+from ..engine.state import Floats, arms_of
+from ..engine.statistics import Seen
 from ..engine.user_code import own_errors
 from ..errors import InputError, must_be, said_by
 from ..problem import Problem, check_deltas

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..engine.protocols import Game
-from ..engine.state import Floats, Seen, View, blank
+from ..engine.state import Floats, View
+from ..engine.statistics import Seen, blank
 from ..problem import Problem
 from ..rules import Stopping
 from .complexity import Complexity

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import integrate, special
 
 import combgame as cg
-from combgame.engine.round import gather, note, scatter
-from combgame.engine.state import blank, vector
+from combgame.engine.state import vector
+from combgame.engine.statistics import blank
 from combgame.lab.analysis import least_passing
 from combgame.lab.client._wire import status_data, status_from
 from combgame.stopping.variance import CHANCES, RATIOS
@@ -26,8 +26,8 @@ def seen_of(values):
     """What is seen of lists of values, one per arm."""
     seen = blank(len(values))
     for arm, xs in enumerate(values):
-        for x in xs:
-            note(seen, arm, float(x))
+        for x in map(float, xs):
+            seen.add_value(arm, x, 1.0, x, 1.0, False)
     seen.mean[:] = seen.sums / np.maximum(seen.counts, 1.0)
     return seen
 
@@ -133,8 +133,8 @@ def test_intervals_hold_at_all_times_together(rewards, draw):
         seen, out = seen_of([draw(rng, 3) for _ in range(3)]), False
         for _ in range(12):
             arm = int(np.argmax(seen.mean)) if rng.random() < 0.7 else int(rng.integers(3))
-            for x in draw(rng, 5):
-                note(seen, arm, float(x))
+            for x in draw(rng, 5).tolist():
+                seen.add_value(arm, x, 1.0, x, 1.0, False)
             seen.mean[:] = seen.sums / seen.counts
             ends = intervals(problem, seen, part, 0.2)
             best, rival = vector([int(np.argmax(seen.mean))], 3), vector([arm], 3)
@@ -155,10 +155,9 @@ def pooled_of(rng, sigma, rounds):
             seen.start[0] = 0
             seen.mean[:] = seen.sums / seen.counts
             arm = int(np.argmax(seen.mean)) if rng.random() < 0.7 else int(rng.integers(3))
-        gather(seen)
+        seen.begin_play()
         x = sigma * rng.standard_normal()
-        scatter(seen, arm, x, 1.0)
-        note(seen, arm, x)
+        seen.add_value(arm, x, 1.0, x, 1.0, True)
     seen.mean[:] = seen.sums / seen.counts
     return seen
 

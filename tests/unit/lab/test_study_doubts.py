@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import combgame as cg
-from combgame.engine.round import note
-from combgame.engine.state import blank
+from combgame.engine.statistics import blank
 from combgame.lab.analysis import doubts as doubts_of
 from combgame.lab.history import nothing_far, reach
 from combgame.lab.outliers import (
@@ -38,7 +37,7 @@ def fed(values):
     seen, far = blank(len(values)), nothing_far(len(values))
     for arm, xs in enumerate(values):
         for k, x in enumerate(xs, start=1):
-            note(seen, arm, x)
+            seen.add_value(arm, x, 1.0, x, 1.0, False)
             reach(far, arm, x, 1, k)
     return seen, far
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import combgame as cg
 from combgame.engine.likelihood_ratio import differ
-from combgame.engine.state import blank
+from combgame.engine.statistics import blank
 from combgame.rewards.bernoulli import EDGE
 from combgame.rules.combgame import optimism
 from tests import naive

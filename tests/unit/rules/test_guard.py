@@ -12,7 +12,7 @@ from combgame._fingerprint import foreign
 from combgame.engine.block_effects import Blocks
 from combgame.engine.kernels import leaves_of
 from combgame.engine.round import STOPPED
-from combgame.engine.state import Seen
+from combgame.engine.statistics import Seen
 from combgame.lab.policy import StudyState
 from combgame.rules import FixedSetup, padded
 from combgame.rules.checks import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted

@@ -14,7 +14,8 @@ from scipy.special import log_ndtr
 
 import combgame as cg
 from combgame.engine.likelihood_ratio import differ
-from combgame.engine.state import View, blank, vector
+from combgame.engine.state import View, vector
+from combgame.engine.statistics import blank
 from combgame.simulation.run import Run
 from combgame.stopping._set_evidence import LEAST, MOST, conjugate, conjugates
 from combgame.stopping.mixture import SCALES

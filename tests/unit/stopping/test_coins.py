@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.engine.state import blank
+from combgame.engine.statistics import blank
 from combgame.stopping.mixture_bernoulli import (
     ALONG,
     CHANCES,

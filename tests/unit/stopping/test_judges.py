@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame.engine.kernels import leaves_of
 from combgame.engine.round import recommend
-from combgame.engine.state import blank
+from combgame.engine.statistics import blank
 from combgame.rules.presets import make_rule
 from combgame.simulation.run import Run
 from combgame.stopping import block_effects as levels

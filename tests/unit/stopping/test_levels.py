@@ -14,7 +14,8 @@ from scipy.optimize import minimize_scalar
 
 import combgame as cg
 from combgame.engine.block_effects import make_blocks
-from combgame.engine.state import blank, vector
+from combgame.engine.state import vector
+from combgame.engine.statistics import blank
 from combgame.errors import InputError, StudyError
 from combgame.io import from_data, problem_from, to_data
 from combgame.lab.analysis import batch_warning

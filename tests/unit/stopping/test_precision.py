@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.engine.round import note
-from combgame.engine.state import blank
+from combgame.engine.statistics import blank
 from combgame.rewards.gaussian import FINE, resolved
 from combgame.stopping.penalised import beta_regret
 from combgame.stopping.variance import SPREAD, UnknownPart, least_chi_square
@@ -73,8 +72,8 @@ def seen_of(values):
     """Two arms with the same values, as they would be noted."""
     seen = blank(2)
     for value in values:
-        note(seen, 0, value)
-        note(seen, 1, value)
+        seen.add_value(0, value, 1.0, value, 1.0, False)
+        seen.add_value(1, value, 1.0, value, 1.0, False)
     seen.mean[:] = (seen.sums + seen.rest) / seen.counts
     return seen
 
@@ -109,7 +108,7 @@ def test_values_that_are_all_equal_tell_nothing_of_their_spread():
         assert judge.variance.tolist() == [math.inf] * 2 and not resolved(seen, 0), value
         assert judge.believed.tolist() == [1.0] * 2, value
         if abs(value) > 1e-3:  # until one differs
-            note(seen, 0, value * 1.0001)
+            seen.add_value(0, value * 1.0001, 1.0, value * 1.0001, 1.0, False)
             squares = (value * 0.0001) ** 2 * 1000 / 1001
             assert seen.squares[0] == pytest.approx(squares, rel=1e-3), value
 

@@ -14,8 +14,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 import combgame as cg
-from combgame.engine.round import OFTEN, gather, note, scatter
-from combgame.engine.state import blank
+from combgame.engine.statistics import OFTEN, blank
 from combgame.rewards.gaussian import FINE
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES, pair_scales
 from combgame.stopping.mixture_shared_variance import FINEST, shared
@@ -184,15 +183,14 @@ def test_replaying_typical_arms_fools_pooled_residuals_but_not_innovations():
         rng, seen = np.random.default_rng(seed), blank(200)
         values = rng.standard_normal(200)
         for a, x in enumerate(values):
-            note(seen, a, x)
+            seen.add_value(a, x, 1.0, x, 1.0, False)
         seen.start[0], out = 0, np.zeros(2, bool)
         for _ in range(100):
             mean = seen.sums / seen.counts
             a = int(np.argmin(np.where(seen.counts < 2, abs(mean - mean.mean()), math.inf)))
             x = rng.standard_normal()
-            gather(seen)
-            scatter(seen, a, x, 1.0)
-            note(seen, a, x)
+            seen.begin_play()
+            seen.add_value(a, x, 1.0, x, 1.0, True)
             n = seen.counts.sum() - 200
             kept = seen.noise[0, 0], seen.noise[1, 0]
             for k, (degrees, squares) in enumerate([(n, seen.squares.sum()), kept]):
@@ -216,16 +214,14 @@ def test_what_is_added_up_is_what_the_definition_says(seed):
             start = seen.noise.copy()
             seen.start[0] = 0
             degrees, squares = start[0].copy(), start[1].copy()
-        gather(seen)
+        seen.begin_play()
         before = seen.noise[0].copy()
         for a in np.flatnonzero(rng.random(d) < 0.4):
             x, n = rng.normal(a), int(rng.integers(1, 3))
             if play >= 8 and told[a] and OFTEN * len(told[a]) >= n * before[group[a]]:
                 degrees[group[a]] += 1
                 squares[group[a]] += n * (x - np.mean(told[a])) ** 2
-            scatter(seen, a, x, float(n))
-            for _ in range(n):
-                note(seen, a, x)
+            seen.add_value(a, x, float(n), n * x, 1.0, True)
             told[a] += [x] * n
     for g in range(2):
         own = [fixed[a] for a in range(d) if group[a] == g and fixed[a]]

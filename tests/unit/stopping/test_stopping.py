@@ -18,7 +18,8 @@ from scipy.stats import norm
 
 import combgame as cg
 from combgame.engine.round import STOPPED
-from combgame.engine.state import View, blank
+from combgame.engine.state import View
+from combgame.engine.statistics import blank
 from combgame.rewards.gaussian import FINE
 from combgame.simulation.run import Run
 from combgame.stopping.glr import c_gaussian, t_function

@@ -15,7 +15,7 @@ from scipy.stats import chi2, norm
 
 import combgame as cg
 from combgame.engine.numerics import stirling
-from combgame.engine.state import blank
+from combgame.engine.statistics import blank
 from combgame.rewards.gaussian import FINE
 from combgame.stopping.mixture_unknown_variance import (
     FINEST,

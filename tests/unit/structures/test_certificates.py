@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 import combgame as cg
 from combgame.engine.dispatch import compiled_entry
 from combgame.engine.likelihood_ratio import differ
-from combgame.engine.state import arms_of, blank, vector
+from combgame.engine.state import arms_of, vector
+from combgame.engine.statistics import blank
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.mixture_pairs import tail
 from combgame.stopping.registry import make_stopping
