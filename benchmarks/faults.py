@@ -140,7 +140,7 @@ def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
         began = time.perf_counter()
         event = event._replace(seq=event.seq + 1, kind="told")
         last = seal(last, event)
-        with storage.writing() as log:
+        with storage.transaction() as log:
             log.append([Sealed(event, last)])
         waits.append(time.perf_counter() - began)
     storage.close()

@@ -233,11 +233,14 @@ class Study(Queries):
         before a value is seen: a reading that is repeated because of what it was is one more.
         """
         most = asked_of(n, lease, replicates)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> tuple[list[Round], str, Decision | None]:
             rounds = self._give(batch, most, lease, replicates)
-            state = batch.advisor.state(batch.at)
             batch.answer = [vars(one) for one in rounds]
-            decision = self._certified(batch)
+            return rounds, batch.advisor.state(batch.at), self._certified(batch)
+
+        by = client_of(client) or self.client
+        rounds, state, decision = self._session.write(by, act)
         self._call(asked=rounds, certified=decision)
         if n is not None:
             return rounds
@@ -445,7 +448,8 @@ class Study(Queries):
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> Decision | None:
             known, number = self._meant(batch, todo), todo.id
             again = known.waiting and retry and not (known.block and known.told)
             done = known.state == "given up" or again
@@ -459,8 +463,10 @@ class Study(Queries):
                 )
             if not done:
                 batch.add("failed", number, reason, retry=retry)
-            decision = self._certified(batch)
-        self._call(certified=decision)
+            return self._certified(batch)
+
+        by = client_of(client) or self.client
+        self._call(certified=self._session.write(by, act))
 
     def retract(
         self,
@@ -534,7 +540,8 @@ class Study(Queries):
             )
         given = observed_of(values, self.problem, self.name, again)
         about: dict[str, Any] = {"planned": True} if either("planned", planned) else {}
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> tuple[int, Decision | None]:
             number = batch.advisor.ledger.last + 1
             before = batch.advisor.ledger.prints.get(fingerprint(given))
             if before is not None and not again and not coincidence(self.problem, given):
@@ -548,7 +555,10 @@ class Study(Queries):
                 )
             said = {str(arm): entry for arm, entry in given.items()}
             batch.add("observed", number, reason, values=said, **about)
-            decision, batch.answer = self._certified(batch), number
+            batch.answer = number
+            return number, self._certified(batch)
+
+        number, decision = self._session.write(client_of(client) or self.client, act)
         self._call(certified=decision)
         return number
 
@@ -578,7 +588,8 @@ class Study(Queries):
             "covered": corrections.covered(old.problem, self.problem),
             "happened": corrections.happened(ledger),
         }
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> Decision | None:
             if batch.advisor.ledger.last:
                 text = "study {name!r} has begun already"
                 remedy = "carry data over into a new study"
@@ -588,8 +599,10 @@ class Study(Queries):
                 if k == 1:
                     more["carried"] = carried
                 batch.add("observed", k, reason, **data, **more)
-            decision = self._certified(batch)
-        self._call(certified=decision)
+            return self._certified(batch)
+
+        by = client_of(client) or self.client
+        self._call(certified=self._session.write(by, act))
         return given
 
     def extend(
@@ -608,7 +621,8 @@ class Study(Queries):
         """
         reason = reason_of(reason)
         given = limits_of(max_rounds, deadline)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> None:
             advisor = batch.advisor
             if advisor.ended is not None:
                 text = "study {name!r} has ended ({why}), so there is nothing to extend"
@@ -637,15 +651,20 @@ class Study(Queries):
                 raise past(deadline)
             batch.add("extended", None, reason, **given)
 
+        self._session.write(client_of(client) or self.client, act)
+
     def stop(self, reason: str, client: str | None = None) -> None:
         """End the study by hand, if it is not certified; stopping it twice is harmless."""
         reason = reason_of(reason)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> None:
             if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
                 text = "study {name!r} is certified; there is nothing to stop"
                 raise StudyError("certified-already", text, name=self.name)
             if batch.advisor.ledger.stopped is None:
                 batch.add("closed", None, reason)
+
+        self._session.write(client_of(client) or self.client, act)
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has; taken before anybody else can

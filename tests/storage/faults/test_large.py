@@ -192,7 +192,7 @@ def test_events_read_together_are_those_read_one_by_one(url):
         study.retract(todo[0], "é")
         study.observe({0: 12345.678901234567, 1: -0.0})
         study._session._keeper.wait()  # threads take turns, and this one takes none
-        with study._session.storage.reading() as log:
+        with study._session.storage.transaction(write=False) as log:
             where = {"study": log._study, "after": 0, "before": transaction.ALWAYS}
             rows = log._connection.execute(transaction.EVENTS, where).all()
         together = transaction.as_events(rows)
@@ -304,13 +304,13 @@ def test_a_snapshot_is_taken_between_calls_and_is_what_the_events_say(url, seen)
     with made(url) as study:
         go_on(study, 200)
         study._session._keeper.wait()
-        with study._session.storage.reading() as log:
+        with study._session.storage.transaction(write=False) as log:
             seq, body = log.snapshot(session.digest())
         events = study.events()
         folded = session.Advisor(study._setting, "python")
         for one in events[:seq]:
             folded.apply(one)
-        with study._session.storage.reading() as log:
+        with study._session.storage.transaction(write=False) as log:
             folded.ledger.seal = log.events(after=seq - 1, before=seq + 1)[0].seal
         assert body == dump(folded) and 0 < seq <= len(events)
 
