@@ -239,7 +239,7 @@ def test_a_thread_that_waits_for_another_one_waits_no_longer_than_the_timeout():
     go.set()
 
 
-def test_what_a_call_raises_is_raised_where_it_was_made_and_holds_nothing():
+def test_what_a_call_raises_is_raised_where_it_was_made():
     worker, given = Worker("study", 60.0), [ContextVar("given", default=0)]
     given[0].set(7)
     assert worker.run(lambda: (given[0].get(), threading.current_thread().name)) == (7, "combgame")
@@ -250,8 +250,13 @@ def test_what_a_call_raises_is_raised_where_it_was_made_and_holds_nothing():
 
     with pytest.raises(ValueError, match="no"):
         worker.run(fail)
-    thread = worker._thread
-    del worker
+
+
+def test_the_thread_of_a_study_ends_with_it(storage):
+    study = cg.Study(HARD, storage=storage)
+    study.ask()
+    thread = study._session.storage._worker._thread
+    del study
     gc.collect()
     thread.join(60)
     assert not thread.is_alive()
