@@ -33,6 +33,7 @@ class Job(Generic[T]):
         self._call, self._context = call, copy_context()
         self._taken, self._over = threading.Lock(), threading.Lock()
         self._over.acquire()
+        self._done = False
         self._result: Any = None
         self._error: BaseException | None = None
 
@@ -44,6 +45,7 @@ class Job(Generic[T]):
         except BaseException as error:
             self._error = error
         finally:
+            self._done = True
             self._over.release()
 
     def withdraw(self) -> bool:
@@ -52,10 +54,10 @@ class Job(Generic[T]):
 
     def wait(self, seconds: float = -1.0) -> bool:
         """Wait until it is over; whether it is."""
-        over = self._over.acquire(timeout=seconds)
-        if over:
+        # an interrupt may come between the two, and leave the lock to whoever waits next
+        if not self._done and self._over.acquire(timeout=seconds):
             self._over.release()
-        return over
+        return self._done
 
     def result(self) -> T:
         """Return what the call returned, or raise what it raised."""

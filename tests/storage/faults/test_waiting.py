@@ -1,5 +1,5 @@
-"""Nobody waits for ever: for a frozen server, for another writer, for somebody who is paused. Nobody
-asserts a time here: what would wait is ended after a minute, and then the test fails.
+"""Nobody waits for ever: for a frozen server, for another writer, for somebody who is paused.
+Nobody asserts a time here: what would wait is ended after a minute, and then the test fails.
 """
 
 import os
