@@ -318,8 +318,9 @@ class Database:
             if self._sqlite:
                 disown()
             self._engine = connect(self._place, self.timeout, fixed=self._mark is not None)
-            OPENED.append(Opened(self._engine, self._process, self._inside))
-            self._let_go = weakref.finalize(self, let_go, OPENED[-1])
+            opened = Opened(self._engine, self._process, self._inside)
+            OPENED.append(opened)
+            self._let_go = weakref.finalize(self, let_go, opened)
         return self._engine
 
     @contextmanager

@@ -48,32 +48,37 @@ def url(tmp_path):
 @pytest.fixture
 def seen(monkeypatch):
     """How many events were read in each transaction: "w" with the write lock, "r" without."""
-    found, now = [], []
+    found, now, saving = [], [], []
+    real, save = sql.Database.transaction, session.Session._save
 
-    def counting(real, kind):
-        @contextmanager
-        def begun(self):
-            if threading.current_thread() is not threading.main_thread():  # a snapshot
-                with real(self) as log:
-                    yield log
-                return
-            now.append([kind, 0])
-            try:
-                with real(self) as log:
-                    yield log
-            finally:
-                found.append(tuple(now.pop()))
+    @contextmanager
+    def counting(self, write=True):
+        if saving:
+            with real(self, write) as log:
+                yield log
+            return
+        now.append(["w" if write else "r", 0])
+        try:
+            with real(self, write) as log:
+                yield log
+        finally:
+            found.append(tuple(now.pop()))
 
-        return begun
+    def saved(self, *taken):
+        saving.append(True)
+        try:
+            save(self, *taken)
+        finally:
+            saving.pop()
 
     def decoded(rows, real=transaction.as_events):
-        if now and threading.current_thread() is threading.main_thread():
+        if now:
             now[-1][1] += len(rows)
         return real(rows)
 
     monkeypatch.setattr(transaction, "as_events", decoded)
-    monkeypatch.setattr(sql.Database, "writing", counting(sql.Database.writing, "w"))
-    monkeypatch.setattr(sql.Database, "reading", counting(sql.Database.reading, "r"))
+    monkeypatch.setattr(sql.Database, "transaction", counting)
+    monkeypatch.setattr(session.Session, "_save", saved)
     monkeypatch.setattr(session, "EVERY", 40)
     return found
 
