@@ -23,7 +23,6 @@ from typing import Any
 from made import PYTHON, save
 
 from combgame._display.text import markdown
-from combgame.storage import locks as queue
 from combgame.storage.database import Database
 from combgame.storage.events import Event, Sealed, seal
 
@@ -124,7 +123,7 @@ def schedule(folder: Path, faults: int) -> str:
     return "\n".join(lines)
 
 
-# ---- whose turn it is
+# ---- many writers
 
 
 def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
@@ -140,7 +139,7 @@ def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
         began = time.perf_counter()
         event = event._replace(seq=event.seq + 1, kind="told")
         last = seal(last, event)
-        with storage.writing() as log:
+        with storage.transaction() as log:
             log.append([Sealed(event, last)])
         waits.append(time.perf_counter() - began)
     storage.close()
@@ -148,29 +147,23 @@ def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
         json.dump(waits, out)
 
 
-def turns(folder: Path, processes: int, seconds: float, queueing: bool) -> list[list[float]]:
+def turns(folder: Path, processes: int, seconds: float) -> list[list[float]]:
     """Of every process."""
-    url = f"sqlite:///{folder}/{processes}{queueing}.db"
+    url = f"sqlite:///{folder}/{processes}.db"
     Database(url, "first", 30.0).close()
     (wait, go), pipes = os.pipe(), []
-    usual = queue.fcntl
-    if not queueing:
-        queue.fcntl = None  # type: ignore[assignment]
-    try:
-        for k in range(processes):
-            read, write = os.pipe()
-            if os.fork() == 0:
-                os.close(go)
-                try:
-                    writer(url, f"study {k}", seconds, wait, write)
-                except Exception:
-                    traceback.print_exc()
-                finally:
-                    os._exit(0)
-            os.close(write)
-            pipes.append(read)
-    finally:
-        queue.fcntl = usual
+    for k in range(processes):
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.close(go)
+            try:
+                writer(url, f"study {k}", seconds, wait, write)
+            except Exception:
+                traceback.print_exc()
+            finally:
+                os._exit(0)
+        os.close(write)
+        pipes.append(read)
     for pipe in pipes:
         os.read(pipe, 1)
     os.close(go)
@@ -187,25 +180,22 @@ def turns(folder: Path, processes: int, seconds: float, queueing: bool) -> list[
 def fairness(folder: Path, seconds: float) -> str:
     rows = []
     for processes in (1, 8, 32):
-        for queueing in (False, True):
-            waits = turns(folder, processes, seconds, queueing)
-            every = sorted(wait for one in waits for wait in one)
-            shares = sorted(len(one) for one in waits)
-            rows.append(
-                [
-                    f"{processes}",
-                    "in turn" if queueing else "as SQLite has it",
-                    f"{len(every) / seconds:,.0f}",
-                    f"{1e3 * statistics.median(every):,.0f}",
-                    f"{1e3 * every[int(0.99 * len(every))]:,.0f}",
-                    f"{1e3 * every[-1]:,.0f}",
-                    f"{shares[0]:,} to {shares[-1]:,}",
-                ]
-            )
-            print(rows[-1], flush=True)
+        waits = turns(folder, processes, seconds)
+        every = sorted(wait for one in waits for wait in one)
+        shares = sorted(len(one) for one in waits)
+        rows.append(
+            [
+                f"{processes}",
+                f"{len(every) / seconds:,.0f}",
+                f"{1e3 * statistics.median(every):,.0f}",
+                f"{1e3 * every[int(0.99 * len(every))]:,.0f}",
+                f"{1e3 * every[-1]:,.0f}",
+                f"{shares[0]:,} to {shares[-1]:,}",
+            ]
+        )
+        print(rows[-1], flush=True)
     head = [
         "processes that write",
-        "served",
         "transactions per second",
         "ms: median",
         "99 %",

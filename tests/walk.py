@@ -10,10 +10,11 @@ import ast
 import re
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import combgame as cg
+from combgame.storage.thread import Job
 
 ROOT = Path(cg.__file__).parent
 MEANS = [0.9, 0.5, 0.4, 0.3, 0.2]
@@ -33,13 +34,30 @@ def walked(call):
         if own and not importing(frame):
             first.setdefault(Path(name).relative_to(ROOT).with_suffix("").as_posix())
 
-    before = sys.getprofile()
+    with everywhere(look):
+        call()
+    return [name for name in first if name != "__init__"]
+
+
+@contextmanager
+def everywhere(look):
+    """What is called in this thread and in those of studies, which are there or begin now."""
+    real, before = Job.make, sys.getprofile()
+
+    def make(job):
+        sys.setprofile(look)
+        try:
+            real(job)
+        finally:
+            sys.setprofile(None)
+
+    Job.make = make
     sys.setprofile(look)
     try:
-        call()
+        yield
     finally:
         sys.setprofile(before)
-    return [name for name in first if name != "__init__"]
+        Job.make = real
 
 
 def importing(frame):

@@ -22,7 +22,8 @@ from combgame.lab.client import _wire as wire
 from combgame.lab.client import connection
 from combgame.lab.round import Round
 from combgame.lab.server.registry import Shelf, make_token
-from combgame.storage import clock, unchanging
+from combgame.storage import clock
+from combgame.storage import files as places
 from tests.said import refused, says
 from tests.services import serving
 from tests.studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
@@ -353,7 +354,7 @@ def test_what_can_only_be_looked_at_is_refused_at_once_with_what_one_can_do_ther
 ):
     cg.Study(PROBLEM, name="x", storage=storage, engine="python").close()
     Shelf(storage).close()
-    monkeypatch.setattr(unchanging, "_writable", lambda path: False)
+    monkeypatch.setattr(places, "_writable", lambda path: False)
     with serving(storage, tokens=False) as service:
         said = service.post("studies/x/ask")
         assert said.status == 403 and said.code == "read-only" and "retry-after" not in said.headers

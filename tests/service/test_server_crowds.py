@@ -278,31 +278,3 @@ print(cg.Study.open("sqlite:///lab.db", "a", engine="python").state)
     said, state = ran.stdout.splitlines()
     assert said.startswith("too-many-files ") and "LimitNOFILE" in said and state == "running"
     assert not ran.stderr
-
-
-def test_writers_queue_however_many_files_are_open(tmp_path):
-    """`select` knows files up to number 1,023 only."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if 0 <= hard < 4096:
-        pytest.skip("this machine does not allow so many files")
-    code = f"""
-import os, resource
-from concurrent.futures import ThreadPoolExecutor
-import combgame as cg
-
-resource.setrlimit(resource.RLIMIT_NOFILE, (4096, {hard}))
-opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
-problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(10.0))
-cg.Study(problem, storage="sqlite:///lab.db", name="a", engine="python").close()
-
-def work(k):
-    with cg.Study.open("sqlite:///lab.db", "a", client=str(k), engine="python") as study:
-        for _ in range(10):
-            todo = study.ask()
-            study.tell(todo, {{arm: 0.5 for arm in todo.arms}})
-
-with ThreadPoolExecutor(4) as pool:
-    list(pool.map(work, range(4)))
-"""
-    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert not ran.stderr, ran.stderr

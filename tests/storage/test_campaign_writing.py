@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -15,8 +16,8 @@ import pytest
 import combgame as cg
 from combgame.research.campaign import execution as execute
 from combgame.research.campaign import store as opening
+from combgame.research.campaign.lock import holder
 from combgame.research.campaign.store import Store, open_store
-from combgame.storage.locks import Lock, lock_path
 from tests.campaigns import PROBLEM, TOML, command, count, made_up, table, tiny, whole_table
 from tests.said import refused
 
@@ -108,8 +109,8 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
 HOLDER = """
 import sys
 from pathlib import Path
-from combgame.storage.locks import Lock
-with Lock(Path(sys.argv[1])):
+from combgame.research.campaign.lock import locked
+with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -118,28 +119,28 @@ with Lock(Path(sys.argv[1])):
 def test_one_process_writes_at_a_time(tmp_path, capsys):
     campaign, path = tiny(runs=3), tmp_path / "a.db"
     campaign.run(path, engine="python")
-    holder = subprocess.Popen(
+    other = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     try:
-        assert holder.stdout.readline() == b"held\n"
+        assert other.stdout.readline() == b"held\n"
         with refused("being-written", path=str(path)) as caught:
             tiny(runs=5).run(path, engine="python")
-        assert caught.value.arguments["holder"].startswith(f"process {holder.pid} on ")
+        assert caught.value.arguments["holder"].startswith(f"process {other.pid} on ")
         code, out, _ = command(capsys, "campaign", "status", path)
-        assert code == 0 and f"It is being worked on by process {holder.pid} on " in out
+        assert code == 0 and f"It is being worked on by process {other.pid} on " in out
         code, out, _ = command(capsys, "campaign", "status", path, "--json")
         told = json.loads(out)
-        assert f"process {holder.pid} " in told["running"] and (
+        assert f"process {other.pid} " in told["running"] and (
             told["stored"],
             told["planned"],
         ) == (6, 6)
     finally:
-        holder.kill()
-        holder.wait()
-        holder.stdin.close()
-        holder.stdout.close()
-    assert Lock.holder(lock_path(path)) is None
+        other.kill()
+        other.wait()
+        other.stdin.close()
+        other.stdout.close()
+    assert holder(path) is None
     tiny(runs=5).run(path, engine="python")
     assert json.loads(command(capsys, "campaign", "status", path, "--json")[1])["running"] is None
 
@@ -179,20 +180,34 @@ def test_a_file_that_is_gone_ends_the_campaign(tmp_path, monkeypatch):
         assert count(path) == campaign.runs, how
 
 
-def test_an_interrupt_waits_until_a_chunk_is_stored(tmp_path):
+class Interrupted:
+    """A connection that Ctrl-C interrupts at a statement."""
+
+    def __init__(self, db, words):
+        self._db, self._words = db, words
+
+    def __getattr__(self, name):
+        return getattr(self._db, name)
+
+    def execute(self, statement, *given):
+        if self._words in statement:
+            signal.raise_signal(signal.SIGINT)
+        return self._db.execute(statement, *given)
+
+
+@pytest.mark.parametrize("words", ["BEGIN", "INTO chunks", "COMMIT", "ROLLBACK"])
+def test_an_interrupt_leaves_a_chunk_as_a_whole_or_not_at_all(tmp_path, words):
     campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
     with open_store(path, "tiny")[0] as file:
         file.register(campaign, execute.references(campaign.configurations, file))
-        chunk = made_up(campaign.configurations[0], 0, 4, "python", "here")
-
-        def interrupted(statement):
-            if "INTO chunks" in statement:
-                signal.raise_signal(signal.SIGINT)
-
-        file.db.set_trace_callback(interrupted)
-        with pytest.raises(KeyboardInterrupt):
+        chunk, db = made_up(campaign.configurations[0], 0, 4, "python", "here"), file.db
+        file.db = Interrupted(db, words)
+        with suppress(KeyboardInterrupt):
             file.add(chunk)
-        assert not file.db.in_transaction
+            signal.raise_signal(signal.SIGINT)
+        file.db = db
+        if count(path) == 0:
+            file.add(chunk)
     assert count(path) == 4
 
 

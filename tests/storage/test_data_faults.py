@@ -2,6 +2,7 @@
 Nothing is lost unnoticed.
 """
 
+import gc
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import threading
 import time
 import traceback
 from contextlib import closing, redirect_stderr
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -23,10 +25,10 @@ import combgame as cg
 from combgame.cli import app as cli
 from combgame.research.campaign.store import open_store
 from combgame.storage import files as copying
-from combgame.storage import process as interrupts
 from combgame.storage.open import open_storage
-from combgame.storage.process import deferred
 from combgame.storage.sqlite import SameFile
+from combgame.storage.thread import Worker
+from combgame.storage.transaction import Transaction
 from tests.paths import ROOT
 from tests.said import refused
 from tests.studies import HARD, PROBLEM
@@ -127,82 +129,137 @@ def test_three_hundred_interrupts_leave_no_lock_behind_and_lose_nothing(tmp_path
 
 
 @pytest.fixture
-def handlers():
-    """Handlers that raise, as Ctrl-C's does; put back afterwards."""
+def heard():
+    """What a handler that raises, as Ctrl-C's does, has heard; put back afterwards."""
 
     def raises(number, frame):
-        heard.append(number)
-        raise KeyboardInterrupt(number)
+        numbers.append(number)
+        raise KeyboardInterrupt
 
-    heard: list[int] = []
-    before = {number: signal.signal(number, raises) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield heard
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-def test_an_interrupt_is_raised_when_the_block_has_ended(handlers):
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    steps = []
-    with pytest.raises(KeyboardInterrupt):  # noqa: SIM117  (the block is what is tested)
-        with deferred():
-            with deferred():
-                signal.raise_signal(signal.SIGINT)
-                steps.append("inner")
-            signal.raise_signal(signal.SIGTERM)
-            signal.raise_signal(signal.SIGINT)
-            steps.append("outer")
-    assert steps == ["inner", "outer"] and sorted(handlers) == [signal.SIGINT, signal.SIGTERM]
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-    with pytest.raises(KeyboardInterrupt) as caught, deferred():
-        signal.raise_signal(signal.SIGINT)
-        raise ValueError("something else")  # an error in the block does not swallow it
-    assert isinstance(caught.value.__context__, ValueError)
+    numbers: list[int] = []
+    before = signal.signal(signal.SIGINT, raises)
+    yield numbers
+    assert signal.getsignal(signal.SIGINT) is raises  # nobody else has touched it
+    signal.signal(signal.SIGINT, before)
 
 
-def test_what_is_no_handler_of_pythons_is_left_alone_and_one_set_meanwhile_stays(handlers):
-    def mine(number, frame):
-        handlers.append("mine")
+class Slow:
+    """Holds up the transactions of a study, from the second on, in their midst."""
 
-    with deferred():
-        signal.signal(signal.SIGINT, mine)
-        signal.raise_signal(signal.SIGINT)
-        assert handlers == ["mine"]
-    assert signal.getsignal(signal.SIGINT) is mine
+    def __init__(self, monkeypatch):
+        self.begun, self.go = threading.Event(), threading.Event()
+        real = Transaction.append
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with deferred():
-        assert (
-            signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        )
-    seen = []
+        def append(log, new):
+            real(log, new)
+            self.begun.set()
+            self.go.wait(60)
 
-    def elsewhere():
-        with deferred():
-            seen.append(signal.getsignal(signal.SIGINT))
+        monkeypatch.setattr(Transaction, "append", append)
 
-    thread = threading.Thread(target=elsewhere)
+
+def interrupt(seconds=0.0):
+    time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def soon(act, *given):
+    thread = threading.Thread(target=act, args=given)
     thread.start()
-    thread.join()
-    assert seen == [signal.SIG_IGN]
+    return thread
 
 
-def test_who_interrupts_again_after_a_while_is_heard_at_once(handlers, monkeypatch):
-    """An oracle that never returns can be interrupted, with two presses of the keys."""
-    clock = iter([0.0, 0.1, 6.0, 7.0])
-    monkeypatch.setattr(interrupts.time, "monotonic", lambda: next(clock))
-    with pytest.raises(KeyboardInterrupt), deferred():  # the last one, after the block
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        assert handlers == []
+@posix
+def test_an_interrupt_is_raised_when_the_transaction_has_ended(storage, heard, monkeypatch):
+    with cg.Study(HARD, storage=storage, client="me") as study:
+        study.status
+        slow = Slow(monkeypatch)
+
+        def press():
+            slow.begun.wait(60)
+            interrupt()
+            while not heard:
+                time.sleep(0.01)
+            slow.go.set()
+
+        thread = soon(press)
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        assert len(handlers) == 1
-        signal.raise_signal(signal.SIGINT)
-        assert len(handlers) == 1
-    assert len(handlers) == 2
+            study.ask()
+        with sqlite3.connect(storage.removeprefix("sqlite:///"), timeout=0) as other:
+            assert other.execute("SELECT count(*) FROM combgame_events").fetchone() == (2,)
+        thread.join()
+        assert study.ask().id == 1 and len(study.pending) == 1
+
+
+@posix
+def test_who_interrupts_again_is_heard_at_once_and_the_next_call_knows(storage, heard, monkeypatch):
+    """An oracle that never returns can be interrupted, with two presses of the keys."""
+    with cg.Study(HARD, storage=storage, client="me", timeout=0.2) as study:
+        study.status
+        slow = Slow(monkeypatch)
+
+        def press():
+            slow.begun.wait(60)
+            for k in (1, 2):
+                interrupt()
+                while len(heard) < k:
+                    time.sleep(0.01)
+                time.sleep(0.05)
+
+        thread = soon(press)
+        with pytest.raises(KeyboardInterrupt):
+            study.ask()
+        thread.join()
+        assert len(heard) == 2
+        with refused("thread-busy", cg.StoreError, seconds=0.2):
+            study.tell(1, {})
+        slow.go.set()
+        assert study.ask().id == 1 and len(study.events()) == 2
+
+
+@posix
+def test_what_was_interrupted_before_it_began_never_happens(heard):
+    worker = Worker("study", 60.0)
+    begun, go, made = threading.Event(), threading.Event(), []
+    worker.begin(lambda: begun.set() or go.wait(60))
+    begun.wait(60)
+    thread = soon(interrupt, 0.1)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run(lambda: made.append(1))
+    thread.join()
+    go.set()
+    assert worker.run(lambda: 2) == 2 and made == []
+
+
+def test_a_thread_that_waits_for_another_one_waits_no_longer_than_the_timeout():
+    worker, go = Worker("mine", 0.1), threading.Event()
+    worker.begin(lambda: go.wait(60))
+    with refused("thread-busy", cg.StoreError, name="mine", seconds=0.1):
+        worker.run(lambda: 1)
+    go.set()
+
+
+def test_what_a_call_raises_is_raised_where_it_was_made():
+    worker, given = Worker("study", 60.0), [ContextVar("given", default=0)]
+    given[0].set(7)
+    assert worker.run(lambda: (given[0].get(), threading.current_thread().name)) == (7, "combgame")
+    assert worker.run(lambda: worker.run(lambda: 5)) == 5  # from inside
+
+    def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        worker.run(fail)
+
+
+def test_the_thread_of_a_study_ends_with_it(storage):
+    study = cg.Study(HARD, storage=storage)
+    study.ask()
+    thread = study._session.storage._worker._thread
+    del study
+    gc.collect()
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 # ---- files that are deleted, replaced, moved, copied

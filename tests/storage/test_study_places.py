@@ -22,7 +22,7 @@ from combgame.lab.server.app import create_app
 from combgame.lab.server.registry import Shelf
 from combgame.research.campaign.store import open_store
 from combgame.storage import database as sql
-from combgame.storage import unchanging
+from combgame.storage import files
 from combgame.storage.urls import url_of
 from tests.said import refused
 from tests.studies import PROBLEM, command
@@ -146,7 +146,7 @@ def test_a_second_name_that_a_file_gets_while_it_is_open_stops_who_writes(tmp_pa
 def test_a_second_name_in_the_midst_of_a_transaction_undoes_it(tmp_path):
     url = f"sqlite:///{tmp_path}/lab.db"
     with study(url) as made:
-        with refused("hard-link", cg.StoreError), made._session.storage.writing():
+        with refused("hard-link", cg.StoreError), made._session.storage.transaction():
             (tmp_path / "other.db").hardlink_to(tmp_path / "lab.db")
         (tmp_path / "other.db").unlink()
         assert made.ask().id == 1
@@ -300,8 +300,8 @@ def test_what_cannot_be_read_says_so_and_no_transaction_is_left_out(public):
 def bound(monkeypatch):
     """bound(True): from now on this process may write nowhere, whoever runs it."""
     known = {"now": False}
-    real = unchanging._writable
-    monkeypatch.setattr(unchanging, "_writable", lambda path: not known["now"] and real(path))
+    real = files._writable
+    monkeypatch.setattr(files, "_writable", lambda path: not known["now"] and real(path))
     return lambda now: known.update(now=now)
 
 

@@ -237,7 +237,7 @@ def child(client, rounds, ready):
     out = os.open(f"{folder}/{client}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     # what has been acknowledged
     say = lambda *what: os.write(out, (json.dumps(what) + "\\n").encode())
-    study = shared if work == "together" else cg.Study.open(url)
+    study = cg.Study.open(url)
     study.client = client
     study.status
     os.write(ready, b"!")
@@ -265,8 +265,8 @@ def start(client, rounds):
 
 
 if work == "together":
-    shared = cg.Study.open(url)  # a forked process makes a connection of its own
-    shared.status
+    parents = cg.Study.open(url)  # a forked process opens it again
+    parents.status
     pids = [start(f"worker {k}", 20)[0] for k in range(8)]
     print(json.dumps([os.waitpid(pid, 0)[1] for pid in pids]))
 else:
@@ -359,7 +359,7 @@ def test_waiting_for_somebody_else_ends_with_a_sentence(storage):
         cg.Study(PROBLEM, storage=storage, if_exists="resume", timeout=0.2) as two,
     ):
         with (
-            one._session.storage.writing(),
+            one._session.storage.transaction(),
             refused("busy", cg.StoreError, seconds=0.2),
         ):
             two.ask()
@@ -375,7 +375,7 @@ def test_older_tables_are_brought_up_to_date_and_others_are_said(url, monkeypatc
         patch.setattr(connections, "UPGRADES", {tables.SCHEMA: words})
         with cg.Study.open(url) as study:
             assert len(study.pending) == 1
-            with study._session.storage._transaction(write=False) as connection:
+            with study._session.storage.connection(write=False) as connection:
                 assert connection.execute(tables.schema.select()).scalar() == tables.SCHEMA + 1
                 notes = connection.exec_driver_sql("SELECT note FROM combgame_studies")
                 assert notes.scalar() is None
@@ -408,7 +408,7 @@ def test_an_event_that_was_changed_is_found(tmp_path):
 
 
 def sql(study, statement):
-    with study._session.storage._transaction(write=True) as connection:
+    with study._session.storage.connection(write=True) as connection:
         connection.exec_driver_sql(statement)
 
 
@@ -425,7 +425,7 @@ def test_a_snapshot_that_is_damaged_or_of_other_events_is_not_used(storage, ofte
     """
     with (
         eight_rounds(storage) as study,
-        study._session.storage._transaction(write=True) as connection,
+        study._session.storage.connection(write=True) as connection,
     ):
         wrong = tables.snapshots.update().values(body=b"dear diary")
         assert connection.execute(wrong).rowcount == 1
@@ -563,7 +563,7 @@ def edit_first(study, sealed):
     """delta = 0.5 instead of 1e-20, with a seal that fits or without."""
     event = study.events()[0]
     event = event._replace(data={**event.data, "delta": 0.5})
-    with study._session.storage._transaction(write=True) as connection:
+    with study._session.storage.connection(write=True) as connection:
         row = {"data": compact(event.data), **({"seal": seal("", event)} if sealed else {})}
         connection.execute(tables.events.update().where(tables.events.c.seq == 1).values(row))
 

@@ -17,6 +17,7 @@ from combgame.lab.client._wire import decision_data, decision_from, status_data,
 from combgame.lab.settings import Setting
 from combgame.lab.versions import here
 from combgame.storage import clock
+from combgame.storage.sqlite import SameFile
 from tests.paths import ASSETS
 from tests.said import refused, says
 from tests.studies import PROBLEM
@@ -344,7 +345,7 @@ def test_a_certificate_from_before_certificates_were_events_stays_given(old):
         made.retract(1, "a typo")
         assert made.state == "running"
         made.ask(1)
-        with made._session.storage._transaction(write=True) as connection:
+        with made._session.storage.connection(write=True) as connection:
             connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
     with refused("event-changed", cg.StoreError, event=2):  # it is sealed as it was
         cg.Study.open(old, "done").replay()
@@ -405,12 +406,12 @@ def machines(monkeypatch):
     """machines(now, storage): from now on these are the times, in seconds since 1970, on the
     machine that runs and on the one that holds the file; storage=None: as the kernel has it.
     """
-    real = clock.of_file
+    real = SameFile.now
 
     def become(at, storage=None):
         monkeypatch.setattr(clock, "now", lambda: at)
-        there = real if storage is None else lambda path: storage
-        monkeypatch.setattr(clock, "of_file", there)
+        there = real if storage is None else lambda self: storage
+        monkeypatch.setattr(SameFile, "now", there)
 
     return become
 
@@ -501,7 +502,7 @@ def test_a_pause_is_no_clock_that_is_ahead_and_less_than_a_minute_is_not_told(st
 def test_a_place_without_a_clock_has_that_of_the_machine_and_looking_leaves_that_of_a_file(
     storage, tmp_path
 ):
-    assert clock.of_file(str(tmp_path / "nowhere")) == pytest.approx(time.time(), abs=60)
+    assert SameFile(str(tmp_path / "nowhere")).now() == pytest.approx(time.time(), abs=60)
     with told():
         made = cg.Study(PROBLEM, engine="python")
         todo = made.ask(lease=1e-9)
@@ -523,7 +524,7 @@ def test_answers_are_forgotten_by_the_clock_of_the_storage(storage, machines):
         made.ask()
     machines(time.time() + 30 * 86400)
     with told("ahead of"), cg.Study.open(storage) as made:
-        with made._session.storage.writing() as log:
+        with made._session.storage.transaction() as log:
             log.forget()
         with once(Request("key", "what")), pytest.raises(Repeated):
             made.ask()

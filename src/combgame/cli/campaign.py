@@ -76,9 +76,9 @@ def run(
 @app.command()
 def status(store: StoreFile, as_json: AsJson = False) -> None:
     """How far a campaign is, and who is working on it."""
+    from ..research.campaign.lock import holder
     from ..research.campaign.report import duration, marked, remarks
     from ..research.campaign.store import open_store
-    from ..storage.locks import Lock, lock_path
 
     with open_store(store)[0] as file:
         configurations, sources, busy = (
@@ -101,7 +101,7 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
             "campaign": file.name,
             "stored": done,
             "planned": planned,
-            "running": Lock.holder(lock_path(store)),
+            "running": holder(store),
             "worker_seconds": busy,
             "worker_seconds_left": left,
             "made_by": sources,

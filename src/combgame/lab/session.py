@@ -13,16 +13,17 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from .._fingerprint import digest
-from .._messages import Option, Sentence
+from .._messages import Sentence
 from ..errors import Notice, StoreError, must_be, said_by
 from ..storage import clock
 from ..storage.base import Log, Storage
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
-from ..storage.process import CHILDREN, deferred
+from ..storage.thread import Job, Worker, thread_busy
 from ..storage.transaction import CURRENT, check_repeated, once
 from .history import Behind, History
 from .policy import StudyState
@@ -33,57 +34,48 @@ from .versions import here, mixed
 
 
 class Keeper:
-    """Runs `work` in a thread of its own, once at a time."""
+    """Makes one call in a thread of its own, once at a time."""
 
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
-        self._thread: threading.Thread | None = None
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+        self._worker: Worker | None = None
+        self._job: Job[None] | None = None
 
     def begin(self) -> None:
-        """Unless it is at work already. (In a forked child, nobody is.)"""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, daemon=True)
-            with suppress(RuntimeError):  # the interpreter is shutting down
-                self._thread.start()
+        """Unless it is at work already."""
+        if self._worker is None:
+            self._worker = Worker("", math.inf)
+        if self._job is None or self._job.wait(0.0):
+            self._job = self._worker.begin(self._quietly)
 
     def wait(self) -> None:
         """Until it is done."""
-        thread = self._thread
-        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
-            thread.join()
+        if self._job is not None:
+            self._job.wait()
 
-    def _run(self) -> None:
+    def _quietly(self) -> None:
         with suppress(Exception):  # whatever it is, the next call says it
-            self._work()
+            self._call()
 
 
 class Turns:
-    """A lock that a thread may take again while it has it. seconds: how long the others wait."""
+    """A lock that a thread may take again while it has it. The others wait no longer than the
+    timeout of the storage.
+    """
 
-    def __init__(self, name: str, seconds: float) -> None:
-        self._name, self._seconds = name, seconds
+    def __init__(self, name: str, storage: Storage) -> None:
+        self._name, self._storage = name, storage
         self._lock = threading.RLock()
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(timeout=self._seconds):
-            text = (
-                "study {name!r}: another thread of this process has been using it for {seconds:g} "
-                "seconds"
-            )
-            remedy = "try again, or give a longer {timeout}"
-            about = {"name": self._name, "seconds": self._seconds, "timeout": Option("timeout")}
-            raise StoreError("thread-busy", text, remedy=remedy, **about)
+        self._storage.check_process()
+        # whoever waits for this thread has it
+        if not self._storage.inside and not self._lock.acquire(timeout=self._storage.timeout):
+            raise thread_busy(self._name, self._storage.timeout)
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def forked(self) -> bool:
-        """In a child: begin anew, as a thread of the parent's is not there to end its turn; whether
-        one was at work.
-        """
-        free = self._lock.acquire(blocking=False)
-        self._lock = threading.RLock()
-        return not free
+        if not self._storage.inside:
+            self._lock.release()
 
 
 RATE = 20.0  # a snapshot may take a twentieth of the time
@@ -123,11 +115,8 @@ class Batch:
         self.clean = False
         arms = list(self.state.policy.choose(wanted))
         self.state.policy.check_choice()
-        return (
-            {"arms": arms, "block": self.state.policy.block}
-            if self.state.policy.block
-            else {"arms": arms}
-        )
+        block = self.state.policy.block
+        return {"arms": arms, "block": block} if block else {"arms": arms}
 
     def add(
         self,
@@ -146,7 +135,7 @@ class Batch:
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise must_be(what, value, kinds, kind=kind_of.__name__)
-        number, by = self.state.history.seq + 1, here()
+        number, by = self.state.history.seq + 1, self._session.version
         event = Event(number, kind, self.at, round, self.client, reason, data, by)
         one = Sealed(event, seal(self.state.history.seal, event))
         clean, self.clean = self.clean, False
@@ -169,7 +158,7 @@ class Session:
 
     def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
-        self.lock = Turns(name, storage.timeout)
+        self.lock, self.version = Turns(name, storage), here()
         self._state: StudyState | None = None
         self._lost: Sentence | None = None  # why it cannot go on
         # all rounds up to some event, where something looked back: used at once, or dropped
@@ -185,36 +174,35 @@ class Session:
         self._stored = 0  # transactions since the last checkpoint
         # seconds in transactions since the last snapshot, and what that one took
         self._spent = self._price = 0.0
-        CHILDREN.add(self)
 
     def write(self, client: str | None, act: Callable[[Batch], T], certify: bool = True) -> T:
-        """As `writing`, for what may look back at all rounds: they are read before others have to
-        wait for it, and `act` begins again.
+        """Catch up, act, store: nobody else writes in the meantime, and what fails has changed
+        nothing. certify: a certificate that another version did not find due is given before.
+
+        What may look back at all rounds has them read before others have to wait for it, and `act`
+        begins again.
         """
         with self.lock:
-            for _ in range(2):  # others may retract something meanwhile
-                try:
-                    with self.writing(client, certify=certify) as batch:
-                        return act(batch)
-                except Behind as behind:
-                    self._read(behind.event)
-            with self.writing(client, hurry=False, certify=certify) as batch:
-                return act(batch)
+            return self.storage.run(partial(self._write, client, act, certify))
 
-    def forked(self, torn: bool) -> None:
-        """In a child: a thread of the parent's that was at work here is not there to end it."""
-        if self.lock.forked():
-            self._forget()
+    def _write(self, client: str | None, act: Callable[[Batch], T], certify: bool) -> T:
+        for _ in range(2):  # others may retract something meanwhile
+            try:
+                with self.writing(client, certify=certify) as batch:
+                    return act(batch)
+            except Behind as behind:
+                self._read(behind.event)
+        with self.writing(client, hurry=False, certify=certify) as batch:
+            return act(batch)
 
     @contextmanager
     def writing(
         self, client: str | None, hurry: bool = True, certify: bool = True
     ) -> Iterator[Batch]:
-        """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
-        nothing. hurry: what takes long to catch up with is read before; certify: a certificate that
-        another version did not find due is given before.
+        """A transaction of `write`, in the thread which is here. hurry: what takes long to catch up
+        with is read before.
         """
-        with self.lock, deferred(), ExitStack() as stack:
+        with self.lock, ExitStack() as stack:
             if self._state is None:
                 self._read()
             if certify:
@@ -242,7 +230,7 @@ class Session:
     def _locked(self, client: str | None, certify: bool) -> Iterator[Batch]:
         batch, began = None, perf_counter()
         try:
-            with self.storage.writing() as log:
+            with self.storage.transaction() as log:
                 state = self._catch_up(log)
                 batch, request = Batch(self, state, log, client), CURRENT.get()
                 if request is not None:
@@ -276,15 +264,16 @@ class Session:
         up to that moment.
         """
         with self.lock:
-            with deferred():
-                try:
-                    with self.storage.reading() as log:
-                        state = self._catch_up(log)
-                        events = self._history(state, log) if history else []
-                except BaseException:
-                    self._forget()
-                    raise
-            yield state, events
+            yield self.storage.run(partial(self._look, history))
+
+    def _look(self, history: bool) -> tuple[StudyState, list[Event]]:
+        try:
+            with self.storage.transaction(write=False) as log:
+                state = self._catch_up(log)
+                return state, self._history(state, log) if history else []
+        except BaseException:
+            self._forget()
+            raise
 
     def _history(self, state: StudyState, log: Log) -> list[Event]:
         """All events up to where a state stands."""
@@ -300,8 +289,12 @@ class Session:
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
         """All of them, whatever becomes of the state; or at most so many after one."""
+        with self.lock:
+            return self.storage.run(partial(self._events, after, most))
+
+    def _events(self, after: int, most: int | None) -> list[Event]:
         before = None if most is None else after + most + 1
-        with self.lock, self.storage.reading() as log:
+        with self.storage.transaction(write=False) as log:
             if after == 0:
                 return self._checked(log.portions(0, before))[0]
             stored = log.events(after - 1, before)
@@ -348,9 +341,12 @@ class Session:
             self.go_on(state, one, log)
         history = state.history
         self.at = log.now()
-        self.off = clock.off(self.at)
-        self.say(self.off)
-        self.say(mixed(history.versions, history.turns))
+        self.off = None
+        if abs(clock.now() - self.at) > clock.OFF:
+            self.off = clock.off(self.at)
+            self.say(self.off)
+        if history.versions.keys() != {self.version}:
+            self.say(mixed(history.versions, history.turns))
         return state
 
     def say(self, what: Sentence | None) -> None:
@@ -417,16 +413,15 @@ class Session:
         is to come.
         """
         self._hurry = False
-        with deferred():
-            try:
-                with self.storage.reading() as log:
-                    state = self._catch_up(log)
-                    if coming is not None:
-                        whole = self.whole(coming, state.history, log)
-                        state.history.rehearse(whole, coming)
-            except BaseException:
-                self._forget()
-                raise
+        try:
+            with self.storage.transaction(write=False) as log:
+                state = self._catch_up(log)
+                if coming is not None:
+                    whole = self.whole(coming, state.history, log)
+                    state.history.rehearse(whole, coming)
+        except BaseException:
+            self._forget()
+            raise
 
     def _forget(self) -> None:
         self._state = self._whole = None
@@ -435,6 +430,11 @@ class Session:
         """Let go of the storage, when what is under way is done; a snapshot that is due is
         taken.
         """
+        try:
+            self.storage.check_process()
+        except StoreError:  # a parent's, and so is its snapshot
+            self.storage.close()
+            return
         self._price = 0.0
         self._keeper.wait()
         if self._due:
@@ -459,17 +459,23 @@ class Session:
         if self._due and self._spent >= RATE * self._price:
             began = perf_counter()
             with self.lock:
-                state, self._due, self._spent = self._state, False, 0.0
-                taken = None if state is None else capture(state)
-                seq = 0 if state is None else state.history.seq
+                seq, taken = self.storage.run(self._capture)
             if taken is not None:
                 body = pack(*taken)
-                with self.lock, self.storage.writing() as log:
-                    log.keep(seq, digest(), body)
+                with self.lock:
+                    self.storage.run(partial(self._save, seq, body))
             self._price = perf_counter() - began
         if self._stored >= CHECKPOINT:
             self._stored = 0
             self.storage.checkpoint()
+
+    def _capture(self) -> tuple[int, Any]:
+        state, self._due, self._spent = self._state, False, 0.0
+        return (0, None) if state is None else (state.history.seq, capture(state))
+
+    def _save(self, seq: int, body: bytes) -> None:
+        with self.storage.transaction() as log:
+            log.keep(seq, digest(), body)
 
 
 class _Past(NamedTuple):

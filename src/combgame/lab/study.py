@@ -232,11 +232,14 @@ class Study(Queries):
         before a value is seen: a reading that is repeated because of what it was is one more.
         """
         most = asked_of(n, lease, replicates)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> tuple[list[Round], str, Decision | None]:
             rounds = self._give(batch, most, lease, replicates)
-            phase = batch.state.phase(batch.at)
             batch.answer = [vars(one) for one in rounds]
-            decision = self._certified(batch)
+            return rounds, batch.state.phase(batch.at), self._certified(batch)
+
+        by = client_of(client) or self.client
+        rounds, phase, decision = self._session.write(by, act)
         self._call(asked=rounds, certified=decision)
         if n is not None:
             return rounds
@@ -452,7 +455,8 @@ class Study(Queries):
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> Decision | None:
             known, number = self._meant(batch, todo), todo.id
             again = known.waiting and retry and not (known.block and known.told)
             done = known.state == "given up" or again
@@ -466,8 +470,10 @@ class Study(Queries):
                 )
             if not done:
                 batch.add("failed", number, reason, retry=retry)
-            decision = self._certified(batch)
-        self._call(certified=decision)
+            return self._certified(batch)
+
+        by = client_of(client) or self.client
+        self._call(certified=self._session.write(by, act))
 
     def retract(
         self,
@@ -541,7 +547,8 @@ class Study(Queries):
             )
         given = observed_of(values, self.problem, self.name, again)
         about: dict[str, Any] = {"planned": True} if either("planned", planned) else {}
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> tuple[int, Decision | None]:
             number = batch.state.history.last + 1
             before = batch.state.history.fingerprints.get(fingerprint(given))
             if before is not None and not again and not coincidence(self.problem, given):
@@ -555,7 +562,10 @@ class Study(Queries):
                 )
             said = {str(arm): entry for arm, entry in given.items()}
             batch.add("observed", number, reason, values=said, **about)
-            decision, batch.answer = self._certified(batch), number
+            batch.answer = number
+            return number, self._certified(batch)
+
+        number, decision = self._session.write(client_of(client) or self.client, act)
         self._call(certified=decision)
         return number
 
@@ -585,7 +595,8 @@ class Study(Queries):
             "covered": corrections.covered(old.problem, self.problem),
             "happened": corrections.happened(history),
         }
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> Decision | None:
             if batch.state.history.last:
                 text = "study {name!r} has begun already"
                 remedy = "carry data over into a new study"
@@ -595,8 +606,10 @@ class Study(Queries):
                 if k == 1:
                     more["carried"] = carried
                 batch.add("observed", k, reason, **data, **more)
-            decision = self._certified(batch)
-        self._call(certified=decision)
+            return self._certified(batch)
+
+        by = client_of(client) or self.client
+        self._call(certified=self._session.write(by, act))
         return given
 
     def extend(
@@ -615,7 +628,8 @@ class Study(Queries):
         """
         reason = reason_of(reason)
         given = limits_of(max_rounds, deadline)
-        with self._session.writing(client_of(client) or self.client) as batch:
+
+        def act(batch: Batch) -> None:
             state = batch.state
             if state.monitor.ended is not None:
                 text = "study {name!r} has ended ({why}), so there is nothing to extend"
@@ -644,18 +658,21 @@ class Study(Queries):
                 raise past(deadline)
             batch.add("extended", None, reason, **given)
 
+        self._session.write(client_of(client) or self.client, act)
+
     def stop(self, reason: str, client: str | None = None) -> None:
         """End the study by hand, if it is not certified; stopping it twice is harmless."""
         reason = reason_of(reason)
-        with self._session.writing(client_of(client) or self.client) as batch:
-            if (
-                batch.state.monitor.ended is not None
-                and batch.state.monitor.ended["why"] == "certified"
-            ):
+
+        def act(batch: Batch) -> None:
+            ended = batch.state.monitor.ended
+            if ended is not None and ended["why"] == "certified":
                 text = "study {name!r} is certified; there is nothing to stop"
                 raise StudyError("certified-already", text, name=self.name)
             if batch.state.history.stopped is None:
                 batch.add("closed", None, reason)
+
+        self._session.write(client_of(client) or self.client, act)
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has and `on_certified` wants it;

@@ -2,16 +2,18 @@
 list.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from .._messages import Call
 from ..errors import InputError
 from . import clock
 from .events import Event, Sealed
 from .transaction import Request
+
+T = TypeVar("T")
 
 
 class Log(Protocol):
@@ -62,10 +64,20 @@ class Storage(Protocol):
     @property
     def timeout(self) -> float: ...
 
-    def writing(self) -> AbstractContextManager[Log]:
-        """A transaction that nobody else can write in the meantime."""
+    def run(self, call: Callable[[], T]) -> T:
+        """Make a call where no signal interrupts it."""
 
-    def reading(self) -> AbstractContextManager[Log]: ...
+    @property
+    def inside(self) -> bool:
+        """Whether such a call is being made, by this thread for another one."""
+
+    def check_process(self) -> None:
+        """Refuse a process that was forked from the one which opened the storage."""
+
+    def transaction(self, write: bool = True) -> AbstractContextManager[Log]:
+        """Everything or nothing, and on disk when it has ended. write: nobody else can write in the
+        meantime.
+        """
 
     def begin(self, created: Sealed, if_exists: str) -> Event:
         """Make the study, or find the one of that name; its first event."""
@@ -88,15 +100,18 @@ class Storage(Protocol):
 class Memory:
     """Events in a list."""
 
-    url = None
+    url, inside = None, False
 
     def __init__(self, timeout: float = 30.0) -> None:
         self.timeout = timeout
         self._events: list[Sealed] = []
         self._answers: dict[str, tuple[str, Any]] = {}
 
+    def run(self, call: Callable[[], T]) -> T:
+        return call()
+
     @contextmanager
-    def writing(self) -> Iterator["Memory"]:
+    def transaction(self, write: bool = True) -> Iterator["Memory"]:
         before = len(self._events)
         try:
             yield self
@@ -104,12 +119,10 @@ class Memory:
             del self._events[before:]
             raise
 
-    reading = writing
-
     def close(self) -> None:
         pass
 
-    checkpoint = close
+    checkpoint = check_process = close
 
     def now(self) -> float:
         return clock.now()

@@ -5,29 +5,13 @@ that is whose time the file system writes beside a file whenever it is touched. 
 clock takes a round from somebody else, or ends a study; who is off is told.
 """
 
-import os
 import platform
 import time
 
 from .._messages import Sentence
 
+now = time.time  # seconds since 1970, as this machine has it
 OFF = 60.0  # seconds by which a clock may be off before that is said
-
-
-def now() -> float:
-    """Seconds since 1970, as this machine has it."""
-    return time.time()
-
-
-def of_file(path: str) -> float:
-    """The same, as the machine has it that holds a file; this machine's where the file is not
-    there, or must not be touched.
-    """
-    try:
-        os.utime(path)  # to the time of whoever keeps the file, not to one that we say
-        return os.stat(path).st_mtime  # noqa: PTH116  (a Path would cost more than the look)
-    except OSError:
-        return now()
 
 
 def off(theirs: float) -> Sentence | None:

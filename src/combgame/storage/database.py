@@ -4,13 +4,15 @@ is on disk before it ends.
 From a URL to a connection whose tables are up to date.
 """
 
+import ctypes
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from functools import partial
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import (
     Connection,
@@ -27,7 +29,13 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+)
 from sqlalchemy.pool import StaticPool
 
 from .._display.files import PRIVATE, check_path, make_private
@@ -36,14 +44,21 @@ from ..errors import InputError, StoreError, StudyError, UnknownNameError, needs
 from . import clock
 from .errors import Advice, failure, foreign, gone, kind_of, other_version
 from .events import Event, Sealed, check_seal
-from .files import check_one_name, check_place, copy_file
-from .locks import Queue
+from .files import (
+    Mark,
+    check_legible,
+    check_one_name,
+    check_place,
+    copy_file,
+    mark_of,
+    read_only,
+    unchanging,
+)
 from .postgres import postgres_engine
-from .process import CHILDREN, deferred, whole
 from .schema import SCHEMA, UPGRADES, events, metadata, requests, schema, snapshots, studies
-from .sqlite import SameFile, begin, begin_at_once, set_up, transaction
+from .sqlite import SameFile, begin, set_up, transaction
+from .thread import Worker
 from .transaction import COLUMNS, CURRENT, Transaction, as_event, check_repeated, time_of
-from .unchanging import Mark, check_legible, mark_of, read_only, unchanging
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
 
@@ -122,10 +137,11 @@ def sqlite_engine(url: URL, timeout: float, fixed: bool) -> Engine:
 
     @event.listens_for(made, "begin")
     def begins(connection: Connection) -> None:
-        options = connection.get_execution_options()
-        write, patience = bool(options.get("write")), options.get("patience", timeout)
-        if patience is not None:
-            begin(connection.exec_driver_sql, write, patience)
+        driver: Any = connection.connection.driver_connection
+        try:
+            begin(driver, bool(connection.get_execution_options().get("write")), timeout)
+        except sqlite3.Error as error:
+            raise OperationalError("BEGIN", None, error) from error
 
     return made
 
@@ -165,7 +181,64 @@ def _version(connection: Connection) -> int | None:
     return version
 
 
-INHERITED: list[Engine] = []  # a parent's: not to be closed here
+class Opened(NamedTuple):
+    """An engine, the process which opened it, and who is inside it now (anything, one each)."""
+
+    engine: Engine
+    process: int
+    inside: list[None]
+
+
+OPENED: list[Opened] = []
+
+
+def let_go(one: Opened) -> None:
+    """Close the connection of a study that is closed, or garbage.
+
+    A process that was forked from the one which opened it must not: that would end the parent's
+    session on a server. It keeps it for ever.
+    """
+    if one.process == os.getpid():
+        OPENED.remove(one)
+        one.engine.dispose()
+    else:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one.engine))
+
+
+def disown() -> None:
+    """Let SQLite forget the files that a parent of this process has open.
+
+    SQLite remembers which locks its process holds, and a child inherits that memory without the
+    locks. Closing an idle connection is harmless; one that somebody was inside may have taken locks
+    of SQLite's along that nobody gives back.
+    """
+    for one in [one for one in OPENED if one.process != os.getpid()]:
+        if one.engine.dialect.name != "sqlite":
+            continue
+        if one.inside:
+            text = "{where} was in use when this process was forked, so SQLite cannot be used here"
+            remedy = "fork when no call is under way, or start processes anew (spawn)"
+            raise StoreError("forked", text, remedy=remedy, where=shown(one.engine.url))
+        OPENED.remove(one)
+        one.engine.dispose()
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_thread(
+    method: "Callable[Concatenate[Database, P], T]",
+) -> "Callable[Concatenate[Database, P], T]":
+    """A method that runs where no signal interrupts it."""
+
+    @wraps(method)
+    def run(self: "Database", *given: P.args, **named: P.kwargs) -> T:
+        return self.run(partial(method, self, *given, **named))
+
+    return run  # type: ignore[return-value]  # mypy takes `self` for a name that matters
+
+
 FIND = (
     select(studies.c.id, *COLUMNS)  # with its first event: what the study is
     .join_from(
@@ -191,21 +264,20 @@ ADVICE = Advice(
 
 
 class Database:
-    """One study in a database. One connection, which the study's threads take in turns; a forked
-    process makes its own.
-    """
+    """One study in a database. One connection, and one thread in which its transactions run."""
 
     def __init__(self, url: str, name: str, timeout: float, mode: int = PRIVATE) -> None:
         self.url, self.name, self.timeout, self.mode = url, name, timeout, mode
         self._parsed = parse(url)
         self._place = absolute(self._parsed)
+        self._file, self._shown = file_of(self._place), shown(self._parsed)
         self._study: Row[Any] | None = None  # its number and its first event, once it is known
         self._sqlite = self._parsed.get_backend_name() == "sqlite"
         self._engine: Engine | None = None
-        self._queue: Queue | None = None
+        self._let_go: Callable[[], object] | None = None  # of the engine, when this is garbage too
+        self._inside: list[None] = []  # calls that use it at this moment
         self._mark: Mark | None = None  # of a file that can only be looked at
-        self._torn = False  # by a fork
-        CHILDREN.add(self)
+        self._process, self._worker = os.getpid(), Worker(name, timeout)
         try:
             if is_there(self._place):  # otherwise `begin` makes it
                 self._prepare()
@@ -215,109 +287,102 @@ class Database:
 
     # ---- transactions
 
+    def run(self, call: Callable[[], T]) -> T:
+        """Make a call where no signal interrupts it: in the thread of this study."""
+        self.check_process()
+        return self._worker.run(call)
+
+    @property
+    def inside(self) -> bool:
+        return self._worker.inside
+
+    def check_process(self) -> None:
+        """Refuse a process that was forked from the one which opened the study."""
+        if os.getpid() != self._process:
+            text = "{where} was opened in another process, from which this one was forked"
+            remedy = "open it again in this process, with Study(...) or Study.open(...)"
+            raise StoreError("forked", text, remedy=remedy, where=self._shown)
+
+    @in_thread
     def _prepare(self) -> None:
         with self._guard():
             prepare(self._connect(make=True))
 
     def _connect(self, make: bool = False) -> Engine:
-        if self._torn:
-            text = "{where} cannot be used in this process: it was forked during a transaction"
-            remedy = "fork when no call is under way, or start processes anew (spawn)"
-            raise StoreError("forked", text, remedy=remedy, where=shown(self._parsed))
-        file = file_of(self._place)
-        if file is not None and self._mark is not None and unchanging(file) != self._mark:
+        self.check_process()
+        if self._mark is not None and unchanging(str(self._file)) != self._mark:
             self._drop()  # somebody writes, or may write now
         if self._engine is None:
             check_there(self._place, self.name, make, self.mode)
-            self._mark = None if file is None else unchanging(file)
+            self._mark = None if self._file is None else unchanging(self._file)
+            if self._sqlite:
+                disown()
             self._engine = connect(self._place, self.timeout, fixed=self._mark is not None)
-            self._queue = None if file is None or self._mark is not None else Queue(file)
+            opened = Opened(self._engine, self._process, self._inside)
+            OPENED.append(opened)
+            self._let_go = weakref.finalize(self, let_go, opened)
         return self._engine
-
-    def forked(self, torn: bool) -> None:
-        engine, queue, self._engine, self._queue = self._engine, self._queue, None, None
-        if queue is not None:
-            queue.abandon()
-        if engine is not None and self._sqlite and not torn:
-            engine.dispose()
-        elif engine is not None:
-            INHERITED.append(engine)
-            self._torn = self._sqlite
 
     @contextmanager
     def _guard(self, write: bool = False) -> Iterator[None]:
         """What the database says, as a sentence with the remedy. What failed has changed nothing.
         write: to what was read before.
         """
-        with deferred(), whole() if self._sqlite else nullcontext():
-            try:
-                yield
-            except UnicodeDecodeError as error:  # SQLite quotes damaged text
-                self._drop()
-                where = shown(self._parsed)
-                raise failure(where, "damaged", str(error), ADVICE, self.timeout) from error
-            except DBAPIError as error:
-                self._drop()
-                secret = quotes_secret(self._parsed, error)
-                driver = error.orig or error
-                kind = kind_of(driver, error.connection_invalidated)
-                where, cause = shown(self._parsed), None if secret else error
-                if kind == "unwritable" and write and not secret:
-                    kind = "file" if self._sqlite else "server"
-                    raise read_only(where, str(driver), kind) from cause
-                said = failure(where, kind, str(driver), ADVICE, self.timeout, secret)
-                raise said from cause
+        self._inside.append(None)
+        try:
+            yield
+        except UnicodeDecodeError as error:  # SQLite quotes damaged text
+            self._drop()
+            raise failure(self._shown, "damaged", str(error), ADVICE, self.timeout) from error
+        except DBAPIError as error:
+            self._drop()
+            secret = quotes_secret(self._parsed, error)
+            driver = error.orig or error
+            kind = kind_of(driver, error.connection_invalidated)
+            cause = None if secret else error
+            if kind == "unwritable" and write and not secret:
+                kind = "file" if self._sqlite else "server"
+                raise read_only(self._shown, str(driver), kind) from cause
+            said = failure(self._shown, kind, str(driver), ADVICE, self.timeout, secret)
+            raise said from cause
+        finally:
+            self._inside.pop()
 
     @contextmanager
-    def _transaction(self, write: bool) -> Iterator[Connection]:
+    def connection(self, write: bool) -> Iterator[Connection]:
+        """A connection inside a transaction."""
         with self._guard(write), self._connect().connect() as connection:
             check = partial(self._check_file, connection, write)
-            with self._turn(connection, write) as left:
-                connection.execution_options(write=write, patience=left)
-                with transaction(connection.begin(), check, write):
-                    yield connection
+            connection.execution_options(write=write)
+            with transaction(connection.begin(), check, write):
+                yield connection
             self._check_unchanged()
 
     def _check_unchanged(self) -> None:
         """What was read of a file that cannot change, if it did, may fit nothing."""
-        if self._mark is not None and mark_of(str(file_of(self._place))) != self._mark:
-            why = "the file was written meanwhile"
-            raise failure(shown(self._parsed), "collided", why, ADVICE)
-
-    def _turn(self, connection: Connection, write: bool) -> AbstractContextManager[float | None]:
-        """Wait until it is our turn to write, where SQLite does not see to it; the seconds that are
-        left to wait for whoever does not queue, or None if the transaction has begun.
-        """
-        if not write or self._queue is None:
-            return nullcontext(self.timeout)
-        driver: Any = connection.connection.driver_connection
-        return self._queue.turn(self.timeout, partial(begin_at_once, driver))
+        if self._mark is not None and mark_of(str(self._file)) != self._mark:
+            raise failure(self._shown, "collided", "the file was written meanwhile", ADVICE)
 
     def _check_file(self, connection: Connection, write: bool, ended: bool) -> None:
         """Whether it is there, and by one name only: nothing is acknowledged that nobody would find
         the next time.
         """
-        file = connection.info.get("file")
+        file: SameFile | None = connection.info.get("file")
         tail = None if file is None else file.changed()
         if file is not None and write and not ended:
-            check_one_name(file.path)
+            file.check_one_name()
         if tail is not None:
             if tail:
                 connection.invalidate()
-            raise gone(shown(self._parsed), tail, ended, ADVICE)
+            raise gone(self._shown, tail, ended, ADVICE)
 
     @contextmanager
-    def writing(self) -> Iterator["Transaction"]:
+    def transaction(self, write: bool = True) -> Iterator["Transaction"]:
         """SQLite has one writer at a time (BEGIN IMMEDIATE); in PostgreSQL the study's own row is
         the lock.
         """
-        with self._transaction(write=True) as connection:
-            yield self._study_in(connection, LOCK)
-
-    @contextmanager
-    def reading(self) -> Iterator["Transaction"]:
-        with self._transaction(write=False) as connection:
-            yield self._study_in(connection)
+        with self.connection(write) as connection:
+            yield self._study_in(connection, LOCK if write else FIND)
 
     def _study_in(self, connection: Connection, query: Any = FIND) -> "Transaction":
         """The study: it is looked up every time, and its first event compared, for another may be
@@ -339,21 +404,25 @@ class Database:
         known = list(connection.execute(NAMES).scalars())
         text, remedy = "there is no study {name!r} in {where}", "it has {known:quoted}"
         remedy = remedy if known else "it has none"
-        about = {"name": self.name, "where": shown(self._parsed), "known": known[:LONGEST]}
+        about = {"name": self.name, "where": self._shown, "known": known[:LONGEST]}
         raise UnknownNameError("no-study", text, remedy=remedy, **about)
 
     def _drop(self) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-        if self._queue is not None:
-            self._queue.close()
-        self._engine = self._queue = None
+        if self._let_go is not None:
+            self._let_go()
+        self._engine = self._let_go = None
 
     def close(self) -> None:
         """Let go of it. What SQLite has kept beside the file goes into it, as far as others do not
-        read there.
+        read there. A process that was forked leaves the file to its parent.
         """
-        with deferred(), whole():
+        if os.getpid() == self._process:
+            self._worker.run(self._close)
+        else:
+            self._drop()
+
+    def _close(self) -> None:
+        with self._guard():
             if self._engine is not None and self._sqlite:
                 with (
                     suppress(DBAPIError, sqlite3.Error),
@@ -366,19 +435,19 @@ class Database:
         """What SQLite has kept beside the file goes into it, while others go on: on a connection of
         its own, so that nobody waits for it.
         """
-        path = file_of(self._place)
-        if path is not None:
-            where = f"{Path(path).absolute().as_uri()}?mode=rw"  # which makes no file
+        if self._file is not None:
+            where = f"{Path(self._file).as_uri()}?mode=rw"  # which makes no file
             with self._guard(), closing(sqlite3.connect(where, uri=True, timeout=0)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    @in_thread
     def copy(self, destination: Path) -> None:
         """All studies that are there, in a file of its own; also of a file that was deleted or
         moved, as long as it is open here.
         """
-        if self._parsed.get_backend_name() != "sqlite":
+        if not self._sqlite:
             text, remedy = "copy: {where} is a server, not a file", "pg_dump copies it"
-            raise InputError("server-copy", text, remedy=remedy, where=shown(self._parsed))
+            raise InputError("server-copy", text, remedy=remedy, where=self._shown)
         with self._guard(), closing(self._connect().raw_connection()) as connection:
             copy_file(connection.driver_connection, destination, self.mode)  # type: ignore[arg-type]
             try:
@@ -389,19 +458,20 @@ class Database:
 
     # ---- studies
 
+    @in_thread
     def begin(self, created: Sealed, if_exists: str) -> Event:
         """Make the study, or find the one of that name; its first event."""
         if self._engine is None:
             self._prepare()
         try:
-            with self._transaction(write=True) as connection:
+            with self.connection(write=True) as connection:
                 old = connection.execute(LOCK, {"name": self.name}).first()
                 request = CURRENT.get()
                 if old is not None and request is not None:
                     here = Transaction(connection, old.id, old.seal)
                     check_repeated(request, here.answered(request.key))
                 if old is not None and if_exists == "error":
-                    raise exists(self.name, shown(self._parsed))
+                    raise exists(self.name, self._shown)
                 if old is None or if_exists == "replace":
                     self._make(connection, created, None if old is None else old.id)
                 log = self._study_in(connection)
@@ -443,19 +513,22 @@ class Database:
         )
         return {"id": max(top, old or 0) + 1}
 
+    @in_thread
     def created(self) -> Event:
-        with self.reading() as log:
+        with self.transaction(write=False) as log:
             return log.events(before=2)[0][0]
 
+    @in_thread
     def now(self) -> float:
         if not is_there(self._place):
             return clock.now()
-        with self._transaction(write=False) as connection:
+        with self.connection(write=False) as connection:
             return time_of(connection)
 
+    @in_thread
     def names(self) -> list[str]:
         """The studies in the database."""
-        with self._transaction(write=False) as connection:
+        with self.connection(write=False) as connection:
             return list(connection.execute(NAMES).scalars())
 
 

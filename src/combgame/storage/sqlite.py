@@ -17,21 +17,37 @@ without a name, and what it writes there is gone when it ends. The same holds fo
 
 import math
 import os
+import random
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
 from ..errors import StoreError
+from . import clock
 from .errors import Advice, failure, gone, kind_of
-from .files import identity
-from .process import LOCKS, deferred, whole
+from .files import check_one_name
 
 OPENING = threading.RLock()
-LOCKS.append(OPENING)
 OPEN: WeakSet["SameFile"] = WeakSet()  # the files that this process has open
+
+
+def look(path: str | Path) -> os.stat_result | None:
+    """A file as it is now; None if there is none."""
+    try:
+        return os.stat(path)  # noqa: PTH116  (a Path would cost more than the look)
+    except OSError:
+        return None
+
+
+def same(one: os.stat_result | None, other: os.stat_result | None) -> bool:
+    """Whether these are looks at the same file."""
+    if one is None or other is None:
+        return one is other
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 class SameFile:
@@ -43,7 +59,8 @@ class SameFile:
         real = os.path.realpath(path)  # SQLite follows links before it adds its endings
         self.path = path
         self.places = {"": path, "-wal": real + "-wal", "-shm": real + "-shm"}
-        self._known = {"": identity(path)}
+        self._known = {"": look(path)}
+        self._names = 1  # how many it had at the last look
         with OPENING:
             OPEN.add(self)
 
@@ -52,16 +69,36 @@ class SameFile:
         or "-shm"; None: all is well.
         """
         for tail, place in self.places.items():
-            here = identity(place)
+            here = look(place)
             if self._known.get(tail) is None:  # without a journal of that kind there is none
                 self._known[tail] = here
-            elif here != self._known[tail]:
+            elif not same(here, self._known[tail]):
                 return tail
+            if tail == "" and here is not None:
+                self._names = here.st_nlink
         return None
+
+    def check_one_name(self) -> None:
+        """Refuse a file that had several names at the last look."""
+        if self._names > 1:
+            check_one_name(self.path)
+
+    def now(self) -> float:
+        """The time, as the machine has it that holds the file; this machine's where it must not be
+        touched.
+
+        What is touched is the index of what was written last: it is there as long as anybody may
+        write, and nobody goes by its time.
+        """
+        try:
+            os.utime(self.places["-shm"])  # to the time of whoever keeps the file, not to ours
+            return os.stat(self.places["-shm"]).st_mtime  # noqa: PTH116  (a Path would cost more)
+        except OSError:
+            return clock.now()
 
     def leads_to(self, path: Path) -> bool:
         """Whether a path leads to this file, by whatever name."""
-        return self._known[""] == identity(path)
+        return same(self._known[""], look(path))
 
     def close(self) -> None:
         with OPENING:
@@ -90,15 +127,32 @@ def set_up(connection: sqlite3.Connection, synchronous: str, journal: str | None
     connection.execute(f"PRAGMA synchronous = {synchronous}")
 
 
-def begin(execute: Callable[[str], object], write: bool, patience: float | None = None) -> None:
-    """Pages that SQLite remembers may be of another file, if somebody has copied one over it. Only
-    one writes at a time, from the beginning of its transaction on. execute: as the driver does,
-    with its own errors. patience: how many seconds to wait for another writer, if not as before.
+PAUSE = 0.004  # seconds between two attempts to begin, on average
+
+
+def begin(db: sqlite3.Connection, write: bool, patience: float) -> None:
+    """Begin a transaction; patience: seconds to wait for another one that writes.
+
+    Whoever waits looks again after a random time of the same length for all. (SQLite's own waiting
+    takes longer and longer pauses, so that whoever comes last often goes first.)
     """
-    execute("PRAGMA shrink_memory")
-    if patience is not None:
-        execute(f"PRAGMA busy_timeout = {math.ceil(1000 * patience)}")
-    execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    db.execute("PRAGMA shrink_memory")  # these pages may be of a file that was copied over
+    if not write:
+        db.execute("BEGIN")
+        return
+    end = time.monotonic() + patience
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        while not db.in_transaction:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                left = end - time.monotonic()
+                if kind_of(error) != "busy" or left <= 0.0:
+                    raise
+                time.sleep(min(random.uniform(0.0, 2.0 * PAUSE), left))
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {math.ceil(1000.0 * patience)}")
 
 
 @contextmanager
@@ -115,15 +169,6 @@ def transaction(
             check(False)
     if write:
         check(True)
-
-
-def begin_at_once(connection: sqlite3.Connection) -> bool:
-    """Begin to write, if nobody else does at this moment."""
-    try:
-        begin(connection.execute, write=True, patience=0.0)
-    except sqlite3.Error:  # whoever waits for it then hears it
-        return False
-    return True
 
 
 class SqliteFile:
@@ -148,13 +193,13 @@ class SqliteFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it or nothing, on disk when it has ended. Ctrl-C waits for that."""
-        with deferred(), whole(), self._guard(), self.transaction(write=True):
+        """A transaction: all of it or nothing, on disk when it has ended."""
+        with self._guard(), self.transaction(write=True):
             yield self.db
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        with deferred(), whole(), self._guard(), self.transaction(write=False):
+        with self._guard(), self.transaction(write=False):
             yield self.db
 
     @contextmanager
@@ -165,8 +210,10 @@ class SqliteFile:
 
     @contextmanager
     def _begun(self, write: bool) -> Iterator[None]:
+        if self.db.in_transaction:  # an interrupt kept the last one from being taken back
+            self.db.rollback()
         try:
-            begin(self.db.execute, write)
+            begin(self.db, write, self.patience)
             yield
             self.db.execute("COMMIT")
         except BaseException:

@@ -96,13 +96,10 @@ REMEMBERED = 7 * 86400.0  # seconds
 
 
 def time_of(connection: Connection) -> float:
-    """By the storage's clock, inside a transaction. Of SQLite's files it is the index of what was
-    written last that is touched: it is there as long as anybody may write, and nobody goes by its
-    time.
-    """
+    """By the storage's clock, inside a transaction."""
     if connection.dialect.name == "sqlite":
         file = connection.info.get("file")
-        return clock.now() if file is None else clock.of_file(file.places["-shm"])
+        return clock.now() if file is None else float(file.now())
     return float(connection.execute(SERVER_TIME).scalar_one())
 
 

@@ -48,32 +48,37 @@ def url(tmp_path):
 @pytest.fixture
 def seen(monkeypatch):
     """How many events were read in each transaction: "w" with the write lock, "r" without."""
-    found, now = [], []
+    found, now, saving = [], [], []
+    real, save = sql.Database.transaction, session.Session._save
 
-    def counting(real, kind):
-        @contextmanager
-        def begun(self):
-            if threading.current_thread() is not threading.main_thread():  # a snapshot
-                with real(self) as log:
-                    yield log
-                return
-            now.append([kind, 0])
-            try:
-                with real(self) as log:
-                    yield log
-            finally:
-                found.append(tuple(now.pop()))
+    @contextmanager
+    def counting(self, write=True):
+        if saving:
+            with real(self, write) as log:
+                yield log
+            return
+        now.append(["w" if write else "r", 0])
+        try:
+            with real(self, write) as log:
+                yield log
+        finally:
+            found.append(tuple(now.pop()))
 
-        return begun
+    def saved(self, *taken):
+        saving.append(True)
+        try:
+            save(self, *taken)
+        finally:
+            saving.pop()
 
     def decoded(rows, real=transaction.as_events):
-        if now and threading.current_thread() is threading.main_thread():
+        if now:
             now[-1][1] += len(rows)
         return real(rows)
 
     monkeypatch.setattr(transaction, "as_events", decoded)
-    monkeypatch.setattr(sql.Database, "writing", counting(sql.Database.writing, "w"))
-    monkeypatch.setattr(sql.Database, "reading", counting(sql.Database.reading, "r"))
+    monkeypatch.setattr(sql.Database, "transaction", counting)
+    monkeypatch.setattr(session.Session, "_save", saved)
     monkeypatch.setattr(session, "EVERY", 40)
     return found
 
@@ -192,7 +197,7 @@ def test_events_read_together_are_those_read_one_by_one(url):
         study.retract(todo[0], "é")
         study.observe({0: 12345.678901234567, 1: -0.0})
         study._session._keeper.wait()  # threads take turns, and this one takes none
-        with study._session.storage.reading() as log:
+        with study._session.storage.transaction(write=False) as log:
             where = {"study": log._study, "after": 0, "before": transaction.ALWAYS}
             rows = log._connection.execute(transaction.EVENTS, where).all()
         together = transaction.as_events(rows)
@@ -304,13 +309,13 @@ def test_a_snapshot_is_taken_between_calls_and_is_what_the_events_say(url, seen)
     with made(url) as study:
         go_on(study, 200)
         study._session._keeper.wait()
-        with study._session.storage.reading() as log:
+        with study._session.storage.transaction(write=False) as log:
             seq, body = log.snapshot(session.digest())
         events = study.events()
         folded = session.StudyState(study._setting, "python")
         for one in events[:seq]:
             folded.apply(one)
-        with study._session.storage.reading() as log:
+        with study._session.storage.transaction(write=False) as log:
             folded.history.seal = log.events(after=seq - 1, before=seq + 1)[0].seal
         assert body == dump(folded) and 0 < seq <= len(events)
 

@@ -1,11 +1,10 @@
-"""Nobody waits for ever: for a frozen server, for another writer, for somebody who is paused in the
-queue. Nobody asserts a time here: what would wait is ended after a minute, and then the test fails.
+"""Nobody waits for ever: for a frozen server, for another writer, for somebody who is paused.
+Nobody asserts a time here: what would wait is ended after a minute, and then the test fails.
 """
 
 import os
 import signal
 import socket
-import stat
 import threading
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -14,16 +13,13 @@ import psycopg
 import pytest
 
 import combgame as cg
-from combgame.storage import locks as queues
 from combgame.storage.errors import kind_of
-from combgame.storage.locks import Queue
 from tests.said import refused
 from tests.studies import HARD
 
 from .schedule import Server
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX only")
-queued = pytest.mark.skipif(queues.fcntl is None, reason="needs Linux's locks")
 LONG = 60.0  # seconds
 
 
@@ -33,7 +29,7 @@ def study_of(url, **more):
 
 
 def sql(study, words):
-    with study._session.storage._transaction(write=False) as connection:
+    with study._session.storage.connection(write=False) as connection:
         return connection.exec_driver_sql(words).scalar()
 
 
@@ -76,7 +72,7 @@ def test_a_frozen_backend_is_waited_for_no_longer_than_the_timeout(url):
 @only_postgres
 def test_a_frozen_backend_that_holds_the_lock_is_somebody_who_writes(url):
     with study_of(url, timeout=0.5) as one, study_of(url, timeout=0.5) as two:
-        with one._session.storage._transaction(write=True) as connection:
+        with one._session.storage.connection(write=True) as connection:
             pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
             one._session.storage._study_in(connection)
             connection.exec_driver_sql("SELECT 1 FROM combgame_studies FOR UPDATE")
@@ -164,7 +160,7 @@ def test_the_shortest_timeout_is_not_for_ever(url):
     with (
         study_of(url) as one,
         study_of(url, timeout=0.0005) as two,
-        one._session.storage.writing(),
+        one._session.storage.transaction(),
         refused("busy", cg.StoreError, seconds=0.0005),
     ):
         two.ask()
@@ -218,7 +214,7 @@ def test_a_serialisation_failure_is_said_as_what_it_is(url):
             rival.execute("SELECT * FROM combgame_studies FOR UPDATE")
             with (
                 refused("collided", cg.StoreError) as caught,
-                study._session.storage._transaction(write=True) as connection,
+                study._session.storage.connection(write=True) as connection,
             ):
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
                 connection.exec_driver_sql("SELECT count(*) FROM combgame_studies")
@@ -258,124 +254,62 @@ def test_a_server_that_restarts_loses_nothing(url, server, how):
         assert study.ask().id == 2 and study.status.rounds == 1 and study.replay().same
 
 
-# ---- who writes next
+# ---- many writers
 
 
-class Writers:
-    """Processes that queue for a study, one after the other, while `holder` has it."""
-
-    def __init__(self, url, holder):
-        self.url, self.holder, self.pids = url, holder, []
-
-    def queue(self, client):
-        """Start one, and come back when it has its ticket."""
-        read, write = os.pipe()
+@contextmanager
+def writers(url, number, rounds):
+    """Processes that write to a study, `rounds` each; afterwards all of them have ended well."""
+    pids = []
+    for k in range(number):
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
                 signal.alarm(int(LONG))
-                usual = Queue._take
-
-                def take(self):
-                    ticket = usual(self)
-                    os.write(write, b"!")
-                    return ticket
-
-                Queue._take = take
-                with cg.Study.open(self.url, client=client, engine="python", timeout=LONG) as study:
-                    study.ask()
+                with cg.Study.open(url, client=str(k), engine="python", timeout=LONG) as study:
+                    for _ in range(rounds):
+                        todo = study.ask()
+                        study.tell(todo, dict.fromkeys(todo.arms, 0.5))
                 code = 0
             finally:
                 os._exit(code)
-        os.close(write)
-        assert os.read(read, 1) == b"!"
-        os.close(read)
-        self.pids.append(pid)
-        return pid
-
-    def end(self):
-        return [os.waitpid(pid, 0)[1] for pid in self.pids]
+        pids.append(pid)
+    yield pids
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * len(pids)
 
 
-@contextmanager
-def writers(url):
-    """The study is free when the block has ended."""
+@posix
+@only_sqlite
+def test_all_of_many_writers_get_through(url):
+    study_of(url).close()
+    with writers(url, 8, 5):
+        pass
     with study_of(url) as study:
-        study.status
-    holds, let_go = os.pipe(), os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            with cg.Study.open(url, engine="python") as study, study._session.storage.writing():
-                os.write(holds[1], b"!")
-                os.read(let_go[0], 1)
-        finally:
-            os._exit(0)
-    os.read(holds[0], 1)
-    try:
-        yield Writers(url, pid)
-    finally:
-        os.write(let_go[1], b"!")
-        os.waitpid(pid, 0)
-        for end in (*holds, *let_go):
-            os.close(end)
-
-
-def clients(url):
-    with cg.Study.open(url, engine="python") as study:
-        return [event.client for event in study.events() if event.kind == "asked"]
+        assert study.status.rounds == 40 and study.replay().same
 
 
 @posix
-@queued
 @only_sqlite
-def test_writers_are_served_in_the_order_in_which_they_came(url):
-    names = [f"worker {k}" for k in range(8)]
-    with writers(url) as waiting:
-        for name in names:
-            waiting.queue(name)
-    assert waiting.end() == [0] * 8 and clients(url) == names
+def test_who_is_killed_or_paused_while_waiting_keeps_nobody_from_writing(url):
+    study_of(url).close()
+    with writers(url, 3, 20) as pids:
+        os.kill(pids[0], signal.SIGKILL)
+        os.waitpid(pids.pop(0), 0)
+        # it may have been paused while it was writing
+        with frozen(pids[0]), suppress(cg.StoreError), study_of(url, timeout=5) as study:
+            study.ask(client="me")
+        with study_of(url, timeout=LONG) as study:
+            assert study.ask(client="me")
 
 
-@posix
-@queued
 @only_sqlite
-def test_who_is_killed_in_the_queue_or_as_its_holder_keeps_nobody_waiting(url):
-    with writers(url) as waiting:
-        for name in ("first", "second", "third"):
-            waiting.queue(name)
-        os.kill(waiting.pids[0], signal.SIGKILL)
-    assert waiting.end() == [signal.SIGKILL, 0, 0] and clients(url) == ["second", "third"]
-    with writers(url) as waiting:
-        waiting.queue("first")
-        os.kill(waiting.holder, signal.SIGKILL)
-        assert waiting.end() == [0] and clients(url)[-1] == "first"
-
-
-@posix
-@queued
-@only_sqlite
-def test_who_is_paused_in_the_queue_keeps_nobody_from_writing(url):
-    with writers(url) as waiting:
-        first = waiting.queue("first")
-        os.kill(first, signal.SIGSTOP)
-        others = [waiting.queue("second"), waiting.queue("third")]
-    waiting.pids = others
-    assert waiting.end() == [0, 0]  # while the first one is still paused
-    assert sorted(clients(url)) == ["second", "third"]
-    os.kill(first, signal.SIGCONT)
-    assert os.waitpid(first, 0)[1] == 0 and clients(url)[-1] == "first"
-
-
-@queued
-@only_sqlite
-def test_nobody_queues_beyond_the_timeout(url):
+def test_nobody_waits_for_a_writer_beyond_the_timeout(url):
     with (
         study_of(url) as one,
         study_of(url, timeout=0.3) as two,
         study_of(url, timeout=0.2) as three,
-        one._session.storage.writing(),
+        one._session.storage.transaction(),
     ):
         refusals = []
 
@@ -408,40 +342,6 @@ def test_a_thread_does_not_wait_beyond_the_timeout_for_another(storage):
                 thread.join(60)  # it would never end
             assert refusals == [1]
             assert study.ask().id == 1
-
-
-@posix
-@queued
-def test_the_file_of_the_queue_is_as_private_as_the_study_and_goes_with_the_last(tmp_path):
-    path, made = tmp_path / "lab.db", tmp_path / "lab.db-queue"
-    url = f"sqlite:///{path}"
-    with study_of(url, mode=0o660) as one:
-        one.ask()
-        assert stat.S_IMODE(made.stat().st_mode) == 0o660
-        with cg.Study.open(url, engine="python") as two:
-            two.ask()
-        assert made.exists()
-    assert [one.name for one in tmp_path.iterdir()] == ["lab.db"]
-
-
-@posix
-@queued
-def test_a_queue_is_a_courtesy(tmp_path):
-    """Without it, and whatever becomes of it, all is stored."""
-    for how in ("deleted", "a folder", "left behind"):
-        path = tmp_path / how / "lab.db"
-        path.parent.mkdir()
-        made, url = path.with_name("lab.db-queue"), f"sqlite:///{path}"
-        if how == "a folder":
-            made.mkdir()
-        if how == "left behind":
-            made.write_bytes(b"")
-        with study_of(url, client="a") as one, study_of(url, client="b") as two:
-            assert one.ask().id == 1
-            if how == "deleted":
-                made.unlink()
-            assert two.ask().id == 2 and one.status.pending == (1, 2)
-        assert made.exists() == (how == "a folder")
 
 
 # ---- room

@@ -119,11 +119,12 @@ class Counting:
         return getattr(self._storage, name)
 
     @contextmanager
-    def reading(self):
-        self.transactions += 1
-        with self._storage.reading() as log:
-            yield Meddled(log, self._meddle)
-        self._meddle()
+    def transaction(self, write=True):
+        with self._storage.transaction(write) as log:
+            yield log if write else Meddled(log, self._meddle)
+        if not write:
+            self.transactions += 1
+            self._meddle()
 
 
 class Meddled:

@@ -12,9 +12,9 @@ import pytest
 import combgame as cg
 from combgame.research.campaign import execution as execute
 from combgame.research.campaign import executors as pools
+from combgame.research.campaign.lock import locked
 from combgame.research.campaign.report import rows
 from combgame.research.campaign.store import Store, open_store
-from combgame.storage.locks import Lock
 from tests.campaigns import count, table, tiny, until, whole_table
 from tests.said import refused
 
@@ -141,7 +141,7 @@ def test_a_killed_driver_loses_nothing_that_was_stored(tmp_path, parts, cluster)
     finally:
         driver.kill()
         driver.wait()
-    with Lock(path):  # nobody holds it any more, although that worker may still be there
+    with locked(path):  # nobody holds it any more, although that worker may still be there
         with open_store(path)[0] as file:
             kept = rows(file)
         assert len(kept) >= 2 * stored

@@ -1,7 +1,7 @@
 """What a service refuses for its own reasons, and the status code of every error."""
 
 from ...errors import AccessError, CombGameError, InputError, StoreError, StudyError
-from ...storage.unchanging import read_only
+from ...storage.files import read_only
 
 MISSING = ("no-study", "no-study-file", "no-page", "no-token-named")
 DAMAGED = (  # and asking again does not help

@@ -98,7 +98,7 @@ class Shelf(Database):
         if self._left:
             self.renew()
         try:
-            with self._one, self._transaction(write) as connection:
+            with self._one, self.connection(write) as connection:
                 yield connection
         except StoreError as error:
             self._left |= error.code in GONE

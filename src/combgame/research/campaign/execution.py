@@ -29,11 +29,11 @@ from ...problem import Problem
 from ...simulation.cuda import PORTION, OnCard
 from ...simulation.run import Outcome
 from ...simulation.runner import CARD, TEMPLATES, Bench
-from ...storage.locks import Lock
 from ...theory.complexity import Complexity, least_time, lower_bound
 from ...theory.evidence import best_answer
 from ...theory.stopping_time import limit
 from .executors import Here, Pool, open_pool
+from .lock import locked
 from .report import Stored, bar, remarks, report
 from .spec import Configuration, Specification
 from .store import Chunk, Row, Store, open_store
@@ -293,7 +293,7 @@ def run_campaign(
     """Make every run of a campaign that its file does not hold yet, and report on all: see
     `Campaign.run`.
     """
-    with Lock(path, mode):
+    with locked(path, mode):
         store, mended = open_store(path, campaign.name, mode)
         if mended:
             say(str(mended))

@@ -24,8 +24,8 @@ from ...storage import clock
 from ...storage import events as checksums
 from ...storage.errors import Advice, foreign, other_version
 from ...storage.files import check_place, replace, salvage
-from ...storage.locks import unusable
 from ...storage.sqlite import SqliteFile, damages, file_failure, legibly, read_head
+from .lock import unusable
 from .spec import Specification
 
 MARK, SCHEMA = 0x43476D65, 1  # application_id ("CGme") and user_version of the file
