@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..rules.base import again_larger
 from ..rules.checks import check_action, trusted
-from ..simulation.permutation import own_numbers
+from ..simulation.runner import own_numbers
 from ..stopping.base import check_compared
 from ..storage.events import Event
 from ..structures.connectivity import exchangeable

@@ -17,10 +17,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._messages import Sentence
+from .._values import impartial
 from ..engine.protocols import Game, Threshold
 from ..engine.state import Floats, Ints, Random, Seen, View
 from ..errors import SEED, must_be, real, unknown, whole
-from ..learners.base import impartial
 from ..rewards import License
 from ..stopping.base import Question, Rests, Stopping, Validity, earned
 from ._exploration import padded, start_sets

@@ -288,17 +288,3 @@ def _one(delta: Any) -> list[float]:
         what = "one number, such as 0.05"
         raise must_be("delta", delta, what, remedy="ask once for each of several", of="evidence")
     return deltas
-
-
-def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The answer that is best for these means, and the one that is nearest to it after one value of
-    each arm.
-    """
-    one = np.ones(problem.d)
-    seen = evidence(problem, means, one, spreads=None if problem.rewards.known else one)
-    return seen.answer, seen.rival
-
-
-def best_answer(problem: Problem, means: Any) -> tuple[int, ...]:
-    """The answer that is best for these means."""
-    return first_two(problem, means)[0]
