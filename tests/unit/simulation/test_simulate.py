@@ -8,7 +8,7 @@ import pytest
 
 import combgame as cg
 from combgame.rules.presets import make_rule
-from combgame.simulation.runner import OWN, InitialState, Run, Runner, RunSpec, drawn
+from combgame.simulation.runner import OWN, InitialState, Run, Runner, RunSpec, drawn, in_order
 from combgame.stopping.registry import make_stopping
 from combgame.theory.stopping_time import root
 from tests.said import refused
@@ -341,3 +341,37 @@ def test_the_command_line_does_not_advise_what_it_lacks(tmp_path):
         with refused("tie", cg.TieError) as caught:
             raise command(verb, file).exception
         assert caught.value.remedy == "change the means"
+
+
+def test_threads_play_the_same_runs_in_the_same_order():
+    runner = Runner(RunSpec(PROBLEM, MEANS, "uniform", 0.3, "stylised", 1, 300, "python"))
+    one, three = (list(in_order(runner, 12, jobs)) for jobs in (1, 3))
+    assert len({result.rounds for result in one}) > 1
+    for a, b in zip(one, three, strict=True):
+        assert a.stops.tolist() == b.stops.tolist() and a.lead == b.lead
+        assert a.winners.tolist() == b.winners.tolist()
+
+
+@pytest.mark.parametrize("end", ["an error", "nobody wants more"])
+def test_whatever_ends_a_simulation_in_threads_ends_its_runs(end, monkeypatch):
+    runner = Runner(RunSpec(PROBLEM, MEANS, "uniform", 1e-300, "stylised", 1, 10**8, "python"))
+    played, play = [], Runner.run
+
+    def run(self, number, wanted=None):
+        if number == 1 and end == "an error":
+            raise ValueError("a run failed")
+        if number < 2:
+            return number
+        played.append(play(self, number, wanted).rounds)
+        return number
+
+    monkeypatch.setattr(Runner, "run", run)
+    results = in_order(runner, 9, 2)
+    assert next(results) == 0
+    if end == "an error":
+        with pytest.raises(ValueError, match="a run failed"):
+            next(results)
+    else:
+        assert next(results) == 1
+        results.close()
+    assert played and all(rounds < 10**8 for rounds in played)
