@@ -751,6 +751,7 @@ def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeyp
 
 
 PROBLEM = """
+goal = "minimise"
 [actions]
 kind = "arms"
 arms = 4

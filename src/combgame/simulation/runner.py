@@ -68,7 +68,7 @@ class RunSpec:
 
     Notes
     -----
-    The other fields are documented by `simulate`. Nothing is checked here, but by `Runner`.
+    The other fields are documented by `simulate`. `Runner` checks all of them.
     """
 
     problem: Problem
@@ -118,7 +118,7 @@ class Runner:
         )
 
     def alike(self, number: int) -> int:
-        """Return the run that run `number` begins like."""
+        """Return the number of the run whose numbers and start run `number` has."""
         return number % TEMPLATES if self.engine == CARD else number
 
     @cached_property
@@ -309,8 +309,24 @@ def bind(rule: RuleBase, problem: Problem) -> Setup:
 
 @dataclass(eq=False)
 class InitialState:
-    """What runs of a rule on a problem begin with. It is made once and copied, and what plays them
-    is chosen once.
+    """Hold what the runs of a rule on a problem have in common when they begin.
+
+    The arrays are made once and copied for every run; the engine's function is chosen once.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, to be maximised, under the numbers that the runs give the arms.
+    setup : Setup
+        The rule, fitted to that problem.
+    stopping : Stopping
+        The stopping rule for that problem.
+    n_deltas : int
+        How many deltas the runs answer.
+    engine : {"auto", "compiled", "python"}
+        What plays the rounds.
+    level_sd : float
+        The standard deviation of the levels of plays, where they have any.
     """
 
     problem: Problem
@@ -325,7 +341,7 @@ class InitialState:
         self._chosen: dict[Any, Callable[..., int]] = {}  # by what a rule and its start look like
 
     def copy(self) -> "_Parts":
-        """Return the parts of a run, but for its rule; the second copy makes a mould of them."""
+        """Return the parts of a run, without its rule. From the second on, copies are cheap."""
         first, self._copied = not self._copied, True
         return self._made() if first or self._mould is None else self._mould.cast()
 
@@ -348,7 +364,7 @@ class InitialState:
     def choose(self, run: "Run") -> Callable[..., int]:
         """Return what plays a run."""
         parts = run.game, run.rule
-        if "_mould" not in vars(self) or self._mould is None:  # a single run, or one of its kind
+        if vars(self).get("_mould") is None:  # the first run, or parts that cannot be copied
             return choose_engine(self.engine, parts)
         key = getattr(run.setup, "alike", False) or layout((run.rule, run.start))
         if key is None:
@@ -360,7 +376,7 @@ class InitialState:
 
 
 class _Parts(NamedTuple):
-    """What `Run` takes from an initial state; a mould is made of it."""
+    """The arrays that `Run` takes from an initial state."""
 
     game: Game
     seen: Seen
