@@ -27,7 +27,7 @@ from combgame.engine import cuda
 from combgame.engine.cuda import _compile as compiling
 from combgame.research.instances.alt2021 import matroid_means
 from combgame.simulation.cuda import OnCard
-from combgame.simulation.runner import in_order, make_bench
+from combgame.simulation.runner import Runner, RunSpec, in_order
 
 HEAD = [
     "instance",
@@ -95,36 +95,36 @@ def main() -> None:
         if options.case not in (None, number):
             continue
         cap = 50_000
-        bench = make_bench(problem, means, rule, 0.1, threshold, 0, cap, "cuda")
-        plain = make_bench(problem, means, rule, 0.1, threshold, 0, cap, "compiled")
+        runner = Runner(RunSpec(problem, means, rule, 0.1, threshold, 0, cap, "cuda"))
+        plain = Runner(RunSpec(problem, means, rule, 0.1, threshold, 0, cap, "compiled"))
         began = time.perf_counter()
         try:
-            played = OnCard(bench, runs)
+            played = OnCard(runner, runs)
         except cg.CombGameError as error:
             print(name, rule, threshold, error, sep=" | ", flush=True)
             continue
         compiled = time.perf_counter() - began
         if options.warm:
-            plain.one(0)
-            replace(bench, twin="compiled").one(0)
+            plain.run(0)
+            Runner(replace(runner.spec, cpu_engine="compiled")).run(0)
             print(number, name, rule, threshold, f"{compiled:.1f} s", sep=" | ", flush=True)
             continue
         began = time.perf_counter()
         found = played.batch(0, runs)
         card = time.perf_counter() - began
-        plain.one(0)
+        plain.run(0)
         began = time.perf_counter()
         few = 0
         while time.perf_counter() - began < 1.0:
-            few += plain.one(few).rounds
+            few += plain.run(few).rounds
         one = few / (time.perf_counter() - began)
         rate = float(found.rounds.sum()) / card
         number = int(min(100_000, max(2_000, 8.0 * one * cores / found.rounds.mean() / 2)))
         began = time.perf_counter()
-        made = np.array([outcome.rounds for outcome in in_order(plain.one, number, cores)])
+        made = np.array([result.rounds for result in in_order(plain, number, cores)])
         all_cores = float(made.sum()) / (time.perf_counter() - began)
-        twin = replace(bench, twin="compiled")
-        alike = sum(twin.one(k).rounds == found.rounds[k] for k in range(200))
+        twin = Runner(replace(runner.spec, cpu_engine="compiled"))
+        alike = sum(twin.run(k).rounds == found.rounds[k] for k in range(200))
         cells.append(
             [
                 name,

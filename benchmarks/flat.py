@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 import combgame as cg
 from combgame.rules.presets import PRESETS
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 
@@ -55,7 +55,10 @@ def start(structure: StructureBase, rule: str, warm: int) -> Run:
     d = structure.d
     problem = cg.Problem(structure, cg.Arms(d), cg.Gaussian(0.1))
     run = Run(
-        problem, PRESETS[rule].setup(problem), NEVER, np.linspace(0.3, 0.2, d), 1, 0, 0, "compiled"
+        InitialState(problem, PRESETS[rule].setup(problem), NEVER, 1, "compiled"),
+        np.linspace(0.3, 0.2, d),
+        0,
+        0,
     )
     run.advance(warm)
     return run

@@ -14,7 +14,7 @@ import numpy as np
 import combgame as cg
 from combgame._display.text import markdown
 from combgame.rules.checks import GuardedSetup
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.registry import make_stopping
 
 PLACES = {
@@ -43,7 +43,9 @@ def main() -> None:
             best = [float("inf")] * 2
             for number in range(given.times):
                 for which, setup in enumerate(setups):
-                    run = Run(problem, setup, stopping, means, 1, 0, number, "compiled")
+                    run = Run(
+                        InitialState(problem, setup, stopping, 1, "compiled"), means, 0, number
+                    )
                     run.advance(0)
                     began = time.perf_counter()
                     run.advance(ROUNDS)

@@ -15,7 +15,7 @@ import made
 import combgame as cg
 from combgame._display.text import markdown
 from combgame.research.instances.alt2021 import matroid_means
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 
 LEARNERS = {
     "none": cg.LLOO(sparsify=False),
@@ -36,11 +36,11 @@ def main() -> None:
     for d in given.sizes:
         problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
         for name, learner in LEARNERS.items():
-            bench = make_bench(
-                problem, matroid_means(d), cg.CombGame(learner), 0.1, "stylised", 0, 10**6
+            runner = Runner(
+                RunSpec(problem, matroid_means(d), cg.CombGame(learner), 0.1, "stylised", 0, 10**6)
             )
-            found = [bench.one(number) for number in range(given.runs)]
-            sim = bench.gather(name, found)
+            found = [runner.run(number) for number in range(given.runs)]
+            sim = runner.gather(name, found)
             error = sim.rounds.std(ddof=1) / math.sqrt(given.runs)
             met = [
                 f"{statistics.mean(one.figures[key] for one in found):.0f}"

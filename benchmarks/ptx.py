@@ -21,7 +21,7 @@ from combgame.engine import cuda
 from combgame.engine.cuda._compile import cuda as numba_cuda
 from combgame.engine.cuda._compile import plain_addresses, quiet
 from combgame.simulation import cuda as card
-from combgame.simulation.runner import Bench, make_bench
+from combgame.simulation.runner import Runner, RunSpec
 
 HEAD = ["cell", "bytes a run", "PTX kB", "registers", "stack", "local", "seconds"]
 ARCH = (9, 0)
@@ -100,7 +100,7 @@ def as_if_there_were_a_card() -> None:
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=ARCH)
 
 
-def ptx(bench: Bench, optimised: bool) -> tuple[int, str]:
+def ptx(runner: Runner, optimised: bool) -> tuple[int, str]:
     """Bytes of a run, and the kernel."""
     from numba import types
 
@@ -113,7 +113,7 @@ def ptx(bench: Bench, optimised: bool) -> tuple[int, str]:
     start = (array(number, 1), array(number, 3), array(number, 2))
     out = (array(number, 2), array(byte, 3), array(byte, 2), array(real, 1), *[slots[1]] * 2)
     takes = (slots[1], *[number] * 6, *slots, *begin, *start, *out)
-    player = card.OnCard(bench, 1)._player
+    player = card.OnCard(runner, 1)._player
     with plain_addresses(), quiet():
         text, _ = numba_cuda.compile_ptx(
             player._kernel.py_func, types.void(*takes), cc=ARCH, opt=optimised
@@ -148,8 +148,8 @@ def main() -> None:
         began, means = time.process_time(), MEANS[: problem.d]
         try:
             deltas = [0.1, 0.01] if problem.rewards.known else 0.1
-            bench = make_bench(problem, means, rule, deltas, threshold, 0, 1000, "cuda")
-            size, text = ptx(bench, not options.fast)
+            runner = Runner(RunSpec(problem, means, rule, deltas, threshold, 0, 1000, "cuda"))
+            size, text = ptx(runner, not options.fast)
             figures = ["-"] * 3 if options.fast else linked(text)
             row = [name, f"{size:,}", f"{len(text) / 1000:,.0f}", *figures]
         except Exception as error:  # whatever it is, it is what was asked

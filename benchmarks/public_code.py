@@ -20,8 +20,7 @@ import combgame as cg
 from combgame._display.text import markdown
 from combgame.research import instances
 from combgame.rules.base import stopping_of
-from combgame.simulation.permutation import own_numbers
-from combgame.simulation.run import Run, Series
+from combgame.simulation.runner import InitialState, Run, own_numbers
 
 DELTA, DRAWS, LAST = 0.1, 4999, 100_000
 OFW = cg.CombGame(cg.OFW(), tracking="D")
@@ -56,9 +55,8 @@ def played(instance: instances.KnownInstance, case: str, number: int) -> One:
     mine = own_numbers(instance.problem, rule, 0, number)
     means = np.array(instance.means)[mine.order]
     stopping = stopping_of(mine.rule, threshold, mine.problem, [DELTA])
-    series = Series(mine.problem, stopping, 1, "compiled")
     setup = mine.rule.setup(mine.problem)
-    run = Run(mine.problem, setup, stopping, means, 1, 0, number, "compiled", series)
+    run = Run(InitialState(mine.problem, setup, stopping, 1, "compiled"), means, 0, number)
     run.advance(LAST)
     best = mine.problem.answers.argmax(means)
     answer = tuple(np.flatnonzero(run.winners[0] > 0.5).tolist())

@@ -23,7 +23,7 @@ from tqdm import tqdm
 import combgame as cg
 from combgame.engine.round import play
 from combgame.research.instances.alt2021 import matroid_means as means
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 
 RULES = {
@@ -41,7 +41,9 @@ RULES = {
 
 def start(rule: cg.RuleBase, d: int, engine: str) -> Run:
     problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
-    return Run(problem, rule.setup(problem), NEVER, np.array(means(d)), 1, 0, 0, engine)
+    return Run(
+        InitialState(problem, rule.setup(problem), NEVER, 1, engine), np.array(means(d)), 0, 0
+    )
 
 
 def window(run: Run, rounds: int) -> float:

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 import combgame as cg
 from combgame.engine.numba import teach
 from combgame.engine.state import vector
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 
 
@@ -219,14 +219,10 @@ def large_rounds():
             for rule in (cg.CombGame(cg.OFW()), cg.CombGame(cg.LLOO())):
                 problem = cg.Problem(cg.Subsets(d, 10), answers, cg.Gaussian(0.1))
                 run = Run(
-                    problem,
-                    rule.setup(problem),
-                    NEVER,
+                    InitialState(problem, rule.setup(problem), NEVER, 1, "compiled"),
                     np.linspace(1.0, 0.0, d),
-                    1,
                     0,
                     0,
-                    "compiled",
                 )
                 run.advance(d // 10 + 5)
                 best = float("inf")

@@ -22,7 +22,7 @@ from combgame._display.text import markdown
 from combgame.engine.cuda._memory import fixed_in
 from combgame.engine.round import step
 from combgame.research.instances.alt2021 import matroid_means
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 
 HEAD = ["d", "rule", "threshold", "loads", "stores", "words", "most (accesses a round)"]
 BEFORE, COUNTED = 800, 20
@@ -78,8 +78,10 @@ def shared(part: Any) -> set[int]:
 def counted(d: int, rule: str, threshold: str) -> list[str]:
     problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
     deltas = 1e-200  # nothing stops
-    bench = make_bench(problem, matroid_means(d), rule, deltas, threshold, 0, 10**6, "compiled")
-    run = bench.run(0)
+    runner = Runner(
+        RunSpec(problem, matroid_means(d), rule, deltas, threshold, 0, 10**6, "compiled")
+    )
+    run = runner.begin(0)
     run.advance(BEFORE)
     parts = (run.game, run.rule, run.seen, run.view, run.stops, run.winners)
     names = ("game", "rule", "seen", "view", "stops", "winners")

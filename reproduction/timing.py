@@ -10,8 +10,7 @@ from combgame.research.campaign import Instance
 from combgame.rules import RuleBase
 from combgame.rules.base import describe
 from combgame.rules.presets import make_rule
-from combgame.simulation.permutation import own_numbers
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run, own_numbers
 from combgame.stopping.base import NEVER
 
 from .results import Rows
@@ -42,14 +41,10 @@ def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> d
     mine = own_numbers(instance.problem, chosen, seed, 0)
     problem, setup = mine.problem, mine.rule.setup(mine.problem)
     run = Run(
-        problem,
-        setup,
-        NEVER,
+        InitialState(problem, setup, NEVER, 1, "auto"),
         instance.problem.means(instance.means)[mine.order],
-        1,
         seed,
         0,
-        "auto",
     )
     done = len(run.start) + WARM
     run.advance(done)

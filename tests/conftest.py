@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 import combgame as cg
 from combgame.cli._common import SHELL
-from combgame.simulation import permutation as numbering
+from combgame.simulation import runner as numbering
 from tests.studies import TOML, command
 
 # the same examples every time, and no judgement by the clock: no luck in CI

@@ -17,7 +17,7 @@ from combgame.engine.cuda import _kernel as kernel
 from combgame.engine.round import FULL
 from combgame.rules import FixedSetup, padded
 from combgame.simulation import cuda as card
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 from combgame.structures._nearest import paths as detours
 from tests import golden
 
@@ -75,14 +75,14 @@ def same():
         try:
             deltas = [0.2, 0.01] if problem.rewards.known else 0.2
             made = golden.RULES.get(rule, rule)
-            bench = make_bench(problem, means, made, deltas, threshold, 2, LAST, "cuda")
-            found = card.OnCard(bench, 1).batch(0, 1)
+            runner = Runner(RunSpec(problem, means, made, deltas, threshold, 2, LAST, "cuda"))
+            found = card.OnCard(runner, 1).batch(0, 1)
         except cg.CombGameError as error:
             refused.append(f"{name}: {error.code}")
             continue
         there = heard.copy()
         heard.clear()
-        one = replace(bench, twin="python").one(0)
+        one = Runner(replace(runner.spec, cpu_engine="python")).run(0)
         lead = float(found.leads[0])
         compared += 1
         if (
@@ -130,10 +130,12 @@ def slip(from_round):
     """What a card and the processor say of it: how runs ended, or the code of a sentence."""
     found = []
     for twin in (False, True):
-        bench = make_bench(PROBLEM, MEANS, Slipping(from_round), 1e-9, "stylised", 0, 60, "cuda")
+        runner = Runner(
+            RunSpec(PROBLEM, MEANS, Slipping(from_round), 1e-9, "stylised", 0, 60, "cuda")
+        )
         try:
-            played = [bench.one(k).stops for k in range(3)] if twin else None
-            made = card.OnCard(bench, 3).batch(0, 3).stops if played is None else played
+            played = [runner.run(k).stops for k in range(3)] if twin else None
+            made = card.OnCard(runner, 3).batch(0, 3).stops if played is None else played
             found.append([one.tolist() for one in made])
         except cg.CombGameError as error:
             found.append(error.code)
@@ -142,17 +144,17 @@ def slip(from_round):
 
 def asked():
     """Portions, arrays that must grow, rewards that Python draws, plans, campaigns."""
-    bench = make_bench(PROBLEM, MEANS, "frank-wolfe", 0.1, "stylised", 0, 200, "cuda")
-    whole, part = (card.OnCard(bench, 7).batch(*where) for where in ((0, 7), (4, 3)))
+    runner = Runner(RunSpec(PROBLEM, MEANS, "frank-wolfe", 0.1, "stylised", 0, 200, "cuda"))
+    whole, part = (card.OnCard(runner, 7).batch(*where) for where in ((0, 7), (4, 3)))
     sim = cg.simulate(PROBLEM, MEANS, engine="cuda", runs=7, delta=0.1, threshold="stylised")
     other = cg.simulate(PROBLEM, MEANS, engine="python", runs=7, delta=0.1, threshold="stylised")
     card.ROOM = 0
     square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
     means = [0.5, 0.45, 0.4, 0.35, 0.3, 0.2]
     rule = cg.FrankWolfe(pool=1)
-    small = make_bench(square, means, rule, 0.1, "stylised", 0, 100, "cuda")
+    small = Runner(RunSpec(square, means, rule, 0.1, "stylised", 0, 100, "cuda"))
     outgrown = card.OnCard(small, 2).batch(0, 2)
-    twins = [small.one(number) for number in range(2)]
+    twins = [small.run(number) for number in range(2)]
     card.ROOM = 1 << 16
     crowded, alone = labels_without_room()
     planned = cg.plan(
@@ -197,10 +199,10 @@ def labels_without_room():
     network, room, longer = cg.grid_network(4), detours.ROOM, detours.longer
     problem = cg.Problem(network, None, cg.Gaussian(0.3))
     detours.ROOM = 0
-    bench = make_bench(
-        problem, np.linspace(0.9, 0.1, 12), "uniform", 0.1, "stylised", 0, 40, "cuda"
+    runner = Runner(
+        RunSpec(problem, np.linspace(0.9, 0.1, 12), "uniform", 0.1, "stylised", 0, 40, "cuda")
     )
-    played = card.OnCard(bench, 2)
+    played = card.OnCard(runner, 2)
     play = played._player.play
 
     def on_card(*where):
@@ -211,7 +213,7 @@ def labels_without_room():
             detours.longer = longer
 
     played._player.play = on_card
-    found, twins = played.batch(0, 2), [bench.one(number) for number in range(2)]
+    found, twins = played.batch(0, 2), [runner.run(number) for number in range(2)]
     detours.ROOM = room
     return found, twins
 

@@ -1,4 +1,5 @@
-"""How large something may be before it is asked whether that is meant.
+"""Arguments that give arms and lists: how many there are, what they are called, and how large
+something may be before it is asked whether that is meant.
 
 A slip of the pen, `arms = 1000000000` in a file, would otherwise fill the memory of a machine.
 COMBGAME_LIMIT, an environment variable, raises the limits: it is the number of arms that a
@@ -6,10 +7,13 @@ structure may have; matrices may have a hundred times as many entries.
 """
 
 import os
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from .errors import InputError, must_be, whole
+import numpy as np
+
+from .errors import InputError, must_be, unknown, whole
 
 VARIABLE, USUAL = "COMBGAME_LIMIT", 10**6
 MATRIX = 100  # entries of a matrix for each arm that is allowed
@@ -53,6 +57,45 @@ def check_size(number: int, what: str, *, of: str, times: int = 1) -> int:
 def arms(name: str, value: object, least: int, *, of: str) -> int:
     """A number of arms, or a sentence."""
     return check_size(whole(name, value, least, of=of), "arms", of=of)
+
+
+Names = tuple[str, ...] | None
+
+
+def counted(d: Any, least: int, of: str) -> tuple[int, Names]:
+    """The number of arms, and their names if those were given.
+
+    >>> counted(3, 1, "Arms"), counted(["wt", "K7R"], 1, "Arms")
+    ((3, None), (2, ('wt', 'K7R')))
+    """
+    if not isinstance(d, Sequence | np.ndarray) or isinstance(d, str):
+        return arms("d", d, least, of=of), None
+    check_size(len(d), "arms", of=of)
+    names = tuple(d.tolist() if isinstance(d, np.ndarray) else d)
+    if len(names) < least or not all(isinstance(one, str) and one.strip() for one in names):
+        what = "a number of arms of at least {least}, or a list of so many names"
+        raise must_be("d", d, what, of=of, least=least)
+    if len(set(names)) < len(names):
+        raise InputError(
+            "arm-named-twice",
+            "{of}: the name {name!r} is given twice",
+            remedy="give each arm a name of its own",
+            of=of,
+            name=next(one for k, one in enumerate(names) if one in names[:k]),
+        )
+    return len(names), tuple(str(one) for one in names)
+
+
+def numbers_of(given: Iterable[Any], names: Names, of: str) -> list[Any]:
+    """Arms by their numbers, where names may stand for them."""
+    if names is None:
+        return list(given)
+    known = {name: a for a, name in enumerate(names)}
+    some = list(given)
+    for one in some:
+        if isinstance(one, str) and one not in known:
+            raise unknown("arm", one, names, of=of)
+    return [known[one] if isinstance(one, str) else one for one in some]
 
 
 def items_of(name: str, value: Any, what: str, *, of: str = "", **more: Any) -> list[Any]:

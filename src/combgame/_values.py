@@ -114,6 +114,13 @@ def is_value(described: Any) -> bool:
     )
 
 
+def impartial(described: object) -> bool:
+    """Whether a rule or learner says that arms are only numbers to it; its own class must, because
+    a subclass may name arms.
+    """
+    return bool(vars(type(described)).get("impartial", False))
+
+
 def arguments(described: Any) -> dict[str, Any]:
     """What makes the same description again, by the names of its constructor's parameters.
 

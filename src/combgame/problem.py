@@ -16,8 +16,10 @@ from ._validation import items_of
 from ._values import Description
 from .engine.likelihood_ratio import NEVER, ratio
 from .engine.protocols import Game
-from .engine.state import Floats, Ints
+from .engine.state import Floats, Ints, arms_of
+from .engine.user_code import own_errors
 from .errors import InputError, must_be, plain_text, said_by, unknown
+from .rewards import Gaussian
 from .rewards.base import RewardsBase, spread_of
 from .structures import StructureBase
 from .structures.connectivity import apart
@@ -407,6 +409,46 @@ class Problem(Description):
                 high=self.high[a],
             )
         return mean
+
+    def best_two(self, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Find the best answer, and the answer that is nearest to it after one value of each arm.
+
+        Parameters
+        ----------
+        means : array_like of float, shape (d,)
+            The means, as they are given for this problem.
+
+        Returns
+        -------
+        best, rival : tuple of int
+            The arms of the two answers. They are equally good if the best answer is not unique.
+
+        Examples
+        --------
+        >>> import combgame as cg
+        >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+        >>> problem.best_two([0.5, 0.1, 0.4, 0.3])
+        ((0,), (2,))
+        """
+        mean, problem = self.inside(self.vector(means, "means")), self.maximised
+        known, one = problem.rewards.known, np.ones(self.d)
+        spread = problem.noise() if known else one
+        # an order of the values, so that the given numbers change nothing
+        order = np.lexsort([-np.array(problem.high), -np.array(problem.low), -spread, -mean])
+        mine = problem.numbered(order)
+        if mine is None:
+            mine, order = problem, np.arange(self.d)
+        mean, game = mean[order], mine.game()
+        if not known:
+            rewards = Gaussian(one.tolist()).part(np.array(mine.low), np.array(mine.high))
+            game = game._replace(rewards=rewards)
+        best, rival, alternative = np.zeros((3, self.d))
+        feasible = np.array([game.rewards.project(float(x), a) for a, x in enumerate(mean)])
+        with own_errors():
+            game.answers.argmax(feasible, best)
+            game.answers.nearest(game.rewards, mean, one, best, rival, alternative)
+        first, second = (tuple(sorted(order[list(arms_of(x))].tolist())) for x in (best, rival))
+        return first, second
 
 
 def _numbered(part: Any, order: Ints) -> Any:

@@ -2,6 +2,7 @@
 documentation runs.
 """
 
+import ast
 import json
 import os
 import re
@@ -172,6 +173,22 @@ def test_the_architecture_page_has_every_room():
     assert [re.split(r"\s{2,}", line)[0] for line in picture] == layers
 
 
+def test_few_functions_take_more_than_seven_parameters():
+    """Where a function needs more, an object is missing; those that are left are commands, the
+    public functions, and compiled code.
+    """
+    many = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args
+                words = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+                words += [one for one in (given.vararg, given.kwarg) if one is not None]
+                if sum(word.arg not in ("self", "cls") for word in words) > 7:
+                    many.append(f"{path.relative_to(SOURCE)}: {node.name}")
+    assert len(many) <= 39, many
+
+
 def test_nobody_imports_an_underscored_module_of_another_package():
     graph = grimp.build_graph("combgame")
     crossed = {}
@@ -188,3 +205,4 @@ def test_the_walks_reach_the_round_and_the_storage():
     found = walks()
     assert "engine/round" in found["simulate"] and "storage/transaction" in found["tell"]
     assert all(len(modules) < 60 for modules in found.values())
+    assert len(found["simulate"]) <= 31

@@ -19,7 +19,7 @@ from combgame.engine.cuda._memory import arrays_of, fixed_in
 from combgame.engine.dispatch import _class_misfit
 from combgame.engine.jit import PARTS
 from combgame.engine.philox import philox
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 from tests import golden
 from tests.paths import ROOT
 from tests.said import refused
@@ -89,10 +89,12 @@ def test_nobody_writes_what_is_said_to_be_fixed():
         if number % 4 or name.startswith(("programme", "oracle")):
             continue
         try:
-            bench = make_bench(problem, means, golden.RULES[rule], 0.1, threshold, 1, 40, "python")
+            runner = Runner(
+                RunSpec(problem, means, golden.RULES[rule], 0.1, threshold, 1, 40, "python")
+            )
         except cg.CombGameError:
             continue
-        run = bench.run(number)
+        run = runner.begin(number)
         parts = (run.game, run.rule)
         ids = {one for part in parts for one in fixed_in(part)}
         kept = [x for x in arrays_of(parts) if id(x) in ids]
@@ -135,11 +137,23 @@ def test_what_a_card_is_asked():
 @pytest.mark.parametrize("rule", ["frank-wolfe", "uniform"])
 def test_the_compiled_engine_plays_the_same_counted_runs(rule):
     made = [
-        replace(make_bench(PROBLEM, MEANS, rule, [0.1, 0.01], "mixture", 3, 500, "cuda"), twin=twin)
+        Runner(
+            RunSpec(
+                PROBLEM,
+                MEANS,
+                rule,
+                [0.1, 0.01],
+                "mixture",
+                3,
+                500,
+                engine="cuda",
+                cpu_engine=twin,
+            )
+        )
         for twin in ("python", "compiled")
     ]
     for number in (0, 1, 5000):
-        one, two = (bench.one(number) for bench in made)
+        one, two = (runner.run(number) for runner in made)
         assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead
 
 
@@ -147,11 +161,23 @@ def test_the_compiled_engine_plays_the_same_counted_runs(rule):
 def test_it_does_so_where_rivals_are_searched(name):
     actions = golden.structures()[name]
     problem = cg.Problem(actions, None, cg.Gaussian(0.1))
-    bench = make_bench(
-        problem, golden.MEANS[: actions.d], "frank-wolfe", [0.1, 0.01], "mixture", 3, 300, "cuda"
+    runner = Runner(
+        RunSpec(
+            problem,
+            golden.MEANS[: actions.d],
+            "frank-wolfe",
+            [0.1, 0.01],
+            "mixture",
+            3,
+            300,
+            "cuda",
+        )
     )
     for number in (0, 1):
-        one, two = (replace(bench, twin=twin).one(number) for twin in ("python", "compiled"))
+        one, two = (
+            Runner(replace(runner.spec, cpu_engine=twin)).run(number)
+            for twin in ("python", "compiled")
+        )
         assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead
 
 

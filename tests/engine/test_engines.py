@@ -21,7 +21,7 @@ import pytest
 import combgame as cg
 from combgame.engine.jit import jitable
 from combgame.engine.numba_versions import tried
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner, check_rule, same
 from tests.said import refused
@@ -43,7 +43,12 @@ def listed():
 def both(problem, means, rule, rounds, stopping=NEVER):
     runs = []
     for engine in ("python", "compiled"):
-        run = Run(problem, rule.setup(problem), stopping, np.asarray(means), 1, 42, 3, engine)
+        run = Run(
+            InitialState(problem, rule.setup(problem), stopping, 1, engine),
+            np.asarray(means),
+            42,
+            3,
+        )
         run.advance(rounds // 3)  # in two pieces, so that going on is tested too
         run.advance(rounds)
         runs.append(run)
@@ -96,7 +101,12 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
     geometry = cg.Subsets(6, 2).geometry()
     means = np.linspace(1, 0, 6)
     runs = [
-        Run(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, means, 1, 0, 0, e)
+        Run(
+            InitialState(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, 1, e),
+            means,
+            0,
+            0,
+        )
         for p, e in ((problem, "compiled"), (asked, "auto"))
     ]
     for run in runs:
@@ -771,6 +781,7 @@ def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeyp
 
 
 PROBLEM = """
+goal = "minimise"
 [actions]
 kind = "arms"
 arms = 4

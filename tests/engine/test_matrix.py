@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.registry import make_stopping
 from combgame.testing import same
 
@@ -125,7 +125,7 @@ def instance(name):
 def agree(problem, means, rule, stopping, deltas, rounds=ROUNDS):
     """The whole state of both runs, bit for bit; in two pieces, so that going on is tested, too."""
     one, other = (
-        Run(problem, rule.setup(problem), stopping, means, deltas, 42, 3, engine)
+        Run(InitialState(problem, rule.setup(problem), stopping, deltas, engine), means, 42, 3)
         for engine in ("python", "compiled")
     )
     for run in (one, other):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from tests.engine.test_matrix import MATRIX, instance
 
 TURNS, ROUNDS, MOST = 200_000, 4_000, 3.0
@@ -40,7 +40,7 @@ def figure(name):
     """A round in turns: each the least of several, because others are at work, too."""
     problem, means, rule, stopping, deltas = instance(name)
     means = 1e-9 * means + 0.5 * (name != "paths")  # all alike, so that it does not stop
-    run = Run(problem, rule.setup(problem), stopping, means, deltas, 0, 0, "compiled")
+    run = Run(InitialState(problem, rule.setup(problem), stopping, deltas, "compiled"), means, 0, 0)
     run.advance(500)
     rounds, turns = [], []
     for k in range(1, 6):

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from combgame.engine.state import vector
 from combgame.rules._allocation import make_allocation
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 
 SEED = 7
@@ -323,7 +323,7 @@ class Referee(FWSTwin):
     def begin(self, problem):
         super().begin(problem)
         setup, means = self.rule.setup(problem), np.array(self.means)
-        self.mine = Run(problem, setup, NEVER, means, 1, SEED, self.number, "python")
+        self.mine = Run(InitialState(problem, setup, NEVER, 1, "python"), means, SEED, self.number)
         self.programmes = 0  # rounds with more than one rival within r
 
     def over(self):

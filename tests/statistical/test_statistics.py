@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta
 
 import combgame as cg
-from combgame.simulation import permutation as numbering
+from combgame.simulation import runner as numbering
 
 MEANS = {
     5: [0.3, 0.29, 0.28, 0.23, 0.2],

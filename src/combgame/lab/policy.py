@@ -21,7 +21,7 @@ from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules.base import again_larger
 from ..rules.checks import check_action, trusted
-from ..simulation.permutation import own_numbers
+from ..simulation.runner import own_numbers
 from ..storage.events import Event
 from .analysis import snapshot_at_end
 from .block_effects import awaited, unfinished

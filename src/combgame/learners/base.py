@@ -36,13 +36,6 @@ class Record(NamedTuple):
     loss: float  # L*_t = min_A sum_s (max_B <1_B, r_s> - <1_A, r_s>) / b_s
 
 
-def impartial(described: object) -> bool:
-    """Whether a rule or learner says that arms are only numbers to it; its own class must, because
-    a subclass may name arms.
-    """
-    return bool(vars(type(described)).get("impartial", False))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnerBase(Description):
     """Describes a learner; `part` makes what learns."""

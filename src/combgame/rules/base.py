@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from .._values import Description, is_value, short
+from .._fingerprint import foreign
+from .._values import Description, impartial, is_value, short
 from ..engine.kernels import Original
 from ..engine.protocols import Rule
 from ..engine.state import Ints, Random
 from ..errors import InputError
-from ..learners.base import impartial
 from ..problem import Problem
 from ..stopping.base import Question, Stopping, StoppingBase
 from ..stopping.registry import THRESHOLDS, make_stopping
@@ -88,6 +88,23 @@ class RuleBase(Description):
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
         """The stopping rule that comes with the rule, if one does; it stands for "proved"."""
         return None
+
+
+def is_trusted(rule: object) -> bool:
+    """Return whether all parts of a rule are this package's.
+
+    That is decided once for a description, which cannot be changed.
+
+    >>> from combgame import Uniform
+    >>> is_trusted(Uniform())
+    True
+    """
+    if not isinstance(rule, RuleBase):
+        return not foreign(rule)
+    known = vars(rule)
+    if "_trusted" not in known:
+        known["_trusted"] = not foreign(rule)
+    return bool(known["_trusted"])
 
 
 def settled(rule: RuleBase, deltas: Sequence[float]) -> RuleBase:

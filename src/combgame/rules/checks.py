@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._fingerprint import foreign
 from ..engine.block_effects import MIRRORED
 from ..engine.dispatch import ours
 from ..engine.jit import jitable
@@ -19,7 +18,7 @@ from ..engine.user_code import SIGNATURE, own_bounds
 from ..errors import InputError
 from ..problem import Problem
 from ..structures import StructureBase
-from .base import FixedSetup, RuleBase, Setup, describe
+from .base import FixedSetup, RuleBase, describe
 
 # what a rule may read and must not write, in the order of `mirror`: all but scratch arrays
 READ = (
@@ -278,8 +277,3 @@ def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:
         t=t,
         actions=str(actions),
     )
-
-
-def setup_of(rule: RuleBase, problem: Problem) -> Setup:
-    """A rule on a problem; watched, if a part of it is not this package's."""
-    return GuardedSetup(rule, problem, every=False) if foreign(rule) else rule.setup(problem)

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .._values import impartial
 from ..engine.action_table import (
     Catalogue,
     Mixture,
@@ -26,7 +27,7 @@ from ..engine.state import Floats, Ints, Random, View, vector
 from ..engine.statistics import Seen
 from ..errors import InputError, either, must_be, unknown
 from ..learners import LLOO, LearnerBase
-from ..learners.base import Seating, impartial
+from ..learners.base import Seating
 from ..stopping.base import Question
 from ._exploration import FULL_LIMIT, check_start, in_order, padded, start_sets
 from ._trackers import TRACKERS, make_tracker

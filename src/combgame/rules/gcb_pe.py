@@ -17,11 +17,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._messages import Sentence
+from .._values import impartial
 from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
 from ..engine.state import Floats, Ints, Random, View
 from ..engine.statistics import Seen
 from ..errors import SEED, must_be, real, unknown, whole
-from ..learners.base import impartial
 from ..rewards import License
 from ..stopping.base import Question, Rests, Stopping, Validity, earned
 from ._exploration import padded, start_sets

@@ -13,7 +13,7 @@ from ..rules.presets import make_rule
 from ..stopping.base import StoppingBase
 from .cuda import simulated as on_card
 from .result import Simulation, as_html, table
-from .runner import CARD, in_order, make_bench
+from .runner import CARD, Runner, RunSpec, in_order
 
 
 def simulate(
@@ -58,7 +58,7 @@ def simulate(
     >>> sim.answers
     [(0,), (0,), (0,)]
     """
-    bench = make_bench(
+    spec = RunSpec(
         problem,
         means,
         rule,
@@ -73,12 +73,13 @@ def simulate(
         relabel,
         level_sd,
     )
+    runner = Runner(spec)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
     if engine == CARD:
-        return on_card(bench, label, runs, progress)
-    outcomes = list(counted(in_order(bench, runs, jobs), runs, label, progress))
-    return bench.gather(label, outcomes)
+        return on_card(runner, label, runs, progress)
+    results = list(counted(in_order(runner, runs, jobs), runs, label, progress))
+    return runner.gather(label, results)
 
 
 @dataclass(frozen=True)

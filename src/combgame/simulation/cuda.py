@@ -1,4 +1,4 @@
-"""The runs of a bench on a card.
+"""The runs of a `Runner` on a card.
 
 Run i of seed s has the numbers, the start and the rule of run i % TEMPLATES on the processor, and
 noise of its own, counted from (s, i) by `engine/philox.py`: it is the same whatever card plays it,
@@ -7,7 +7,6 @@ noise comes from another generator.
 """
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,7 @@ from ..engine.state import Found, Ints
 from ..errors import EngineError, needs_extra
 from ..stopping.base import check_compared
 from .result import Simulation
-from .run import Run
-from .runner import TEMPLATES, Bench
+from .runner import TEMPLATES, Run, Runner
 
 PORTION = 1 << 22  # runs at a time: the last ones of each wait for the longest
 ROOM = 1 << 16  # bytes: a rule's arrays are made larger in advance up to this
@@ -45,22 +43,22 @@ def card() -> Any:
 
 
 class OnCard:
-    """The runs of a bench, ready to be played on a card."""
+    """The runs of a runner, ready to be played on a card."""
 
-    def __init__(self, bench: Bench, runs: int) -> None:
-        self.bench, self._cuda = bench, card()
+    def __init__(self, runner: Runner, runs: int) -> None:
+        self.runner, self._cuda = runner, card()
         self.name: str = self._cuda.name()
         templates, often = [], 0
         for number in range(min(runs, TEMPLATES)):
-            mine = bench.numbers(number)
-            run = bench.run(number, mine)
+            mine = runner.numbers(number)
+            run = runner.begin(number, mine)
             if number == 0:
                 often = self._enlargements(run)
             rule = run.rule
             for _ in range(often):
                 rule = run.setup.enlarge(rule)
             templates.append(self._template(run, rule, mine.order))
-        self._player = self._cuda.Player(templates, bench.seed)
+        self._player = self._cuda.Player(templates, runner.seed)
         if self._player.slots < 1:
             raise EngineError(
                 "card-memory",
@@ -119,31 +117,31 @@ class OnCard:
 
     def batch(self, first: int, runs: int) -> Found:
         """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
-        found: Found = self._player.play(first, runs, self.bench.max_rounds)
-        check_compared(self.bench.stopping, found.stops.min(axis=0, initial=0))
+        found: Found = self._player.play(first, runs, self.runner.max_rounds)
+        check_compared(self.runner.stopping, found.stops.min(axis=0, initial=0))
         for k in np.flatnonzero(found.ended == FULL):
-            made = self.bench.one(first + int(k))
+            made = self.runner.run(first + int(k))
             found.stops[k], found.rounds[k], found.leads[k] = made.stops, made.rounds, made.lead
             found.winners[k], found.leaders[k] = made.winners, made.leader
         return found
 
 
-def simulated(bench: Bench, label: str, runs: int, progress: bool | None) -> Simulation:
-    """All runs of a bench, in portions."""
+def simulated(runner: Runner, label: str, runs: int, progress: bool | None) -> Simulation:
+    """All runs of a runner, in portions."""
     with waiting(f"compiling {label} for the card", f"compiled {label} for the card", progress):
-        played = OnCard(bench, runs)
+        played = OnCard(runner, runs)
     made, what = [], f"{runs:,} run{'s' * (runs != 1)} of {label[:60]} on the card"
     with waiting(f"simulating {what}", f"simulated {what}", progress) as say:
         for first in range(0, runs, PORTION):
             made.append(played.batch(first, min(PORTION, runs - first)))
             say(f" ({first + len(made[-1].stops):,} done)")
-    stops, winners, leaders, leads = (np.concatenate([one[k] for one in made]) for k in range(4))
-    labels = None
-    if bench.relabel:
-        known = np.array([bench.labels(i) for i in range(min(runs, TEMPLATES))])
-        labels = known[np.arange(runs) % TEMPLATES]
-    found = bench.found(label, stops, winners, labels, leaders, leads)
-    return replace(found, outgrown=sum(int((one.ended == FULL).sum()) for one in made))
+    names = ("stops", "winners", "leaders", "leads")
+    arrays = {name: np.concatenate([getattr(one, name) for one in made]) for name in names}
+    if runner.spec.relabel:
+        known = np.array([runner.labels(i) for i in range(min(runs, TEMPLATES))])
+        arrays["labels"] = known[np.arange(runs) % TEMPLATES]
+    outgrown = sum(int((one.ended == FULL).sum()) for one in made)
+    return runner.found(label, outgrown=outgrown, **arrays)
 
 
 def _bytes(part: Any) -> int:

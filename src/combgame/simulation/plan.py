@@ -24,15 +24,14 @@ from ..rules.presets import make_rule
 from ..stopping.base import Stopping, StoppingBase
 from ..stopping.registry import make_stopping
 from ..theory.complexity import Complexity, least_time, lower_bound
-from ..theory.evidence import best_answer
 from ..theory.stopping_time import limit
 from . import _plan_report as plans
 from .cuda import simulated as on_card
 from .result import Simulation, summary
-from .runner import CARD, Bench, check_level_sd, in_order, make_bench
+from .runner import CARD, Runner, RunSpec, check_level_sd, in_order
 
 
-class Case(NamedTuple):
+class Scenario(NamedTuple):
     """The supposed means with their gaps scaled by `shrink`, and what they lead to."""
 
     shrink: float
@@ -65,7 +64,7 @@ class Plan:
     problem: Problem
     deltas: tuple[float, ...]
     stoppings: tuple[Stopping, ...]  # the thresholds
-    cases: tuple[Case, ...]  # one per shrink; sentence, plot and allocation are for the first
+    cases: tuple[Scenario, ...]  # one per shrink; sentence, plot and allocation are for the first
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per shrink, delta, threshold and rule (None: nothing was simulated). limit None:
@@ -73,7 +72,7 @@ class Plan:
         """
         return [row for case in self.cases for row in self._rows(case)]
 
-    def _rows(self, case: Case) -> Iterator[dict[str, Any]]:
+    def _rows(self, case: Scenario) -> Iterator[dict[str, Any]]:
         for k, delta in enumerate(self.deltas):
             for sim in case.simulations:
                 one = sim.at(delta)
@@ -87,7 +86,7 @@ class Plan:
                     for stopping in self.stoppings
                 )
 
-    def _row(self, case: Case, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
+    def _row(self, case: Scenario, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
         time, bound = case.complexity.time, lower_bound(self.problem, case.complexity, delta)
         if stopping.epsilon:  # that bound is for rules that must find the best answer
             bound = math.nan
@@ -273,7 +272,7 @@ def plan(
             "only",
             remedy="give a rule, and runs of at least 1",
         )
-    prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Bench]]] = []
+    prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Runner]]] = []
     for share in _shares(shrink):
         centre = float(truth.mean())
         scaled = (
@@ -281,47 +280,49 @@ def plan(
             if share != 1.0
             else truth
         )
-        benches: dict[tuple[str, str], Bench] = {}
+        runners: dict[tuple[str, str], Runner] = {}
         with waiting("working out the limits", "worked out the limits", progress):
             solved = _complexity(problem, scaled, stoppings[0].epsilon)
         for threshold in asked:
             for name, rule in chosen.items():
-                bench = make_bench(
-                    problem,
-                    scaled,
-                    rule,
-                    deltas,
-                    threshold,
-                    seed,
-                    max_rounds,
-                    engine,
-                    epsilon=epsilon,
-                    level_sd=level_sd,
+                runner = Runner(
+                    RunSpec(
+                        problem,
+                        scaled,
+                        rule,
+                        deltas,
+                        threshold,
+                        seed,
+                        max_rounds,
+                        engine,
+                        epsilon=epsilon,
+                        level_sd=level_sd,
+                    )
                 )
-                benches[name, bench.stopping.name] = bench
-        prepared.append((share, scaled, solved, benches))
-    work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
+                runners[name, runner.stopping.name] = runner
+        prepared.append((share, scaled, solved, runners))
+    work = [(name, runner) for *_, runners in prepared for (name, _), runner in runners.items()]
     here = [] if engine == CARD else work
     made = counted(
-        (outcome for _, bench in here for outcome in in_order(bench, runs, jobs)),
+        (result for _, runner in here for result in in_order(runner, runs, jobs)),
         runs * len(here),
         "the plan",
         progress,
     )
     simulated = iter(
-        [on_card(bench, name, runs, progress) for name, bench in work]
+        [on_card(runner, name, runs, progress) for name, runner in work]
         if engine == CARD
-        else [bench.gather(name, [next(made) for _ in range(runs)]) for name, bench in work]
+        else [runner.gather(name, [next(made) for _ in range(runs)]) for name, runner in work]
     )
     cases = [
-        Case(
+        Scenario(
             share,
             scaled,
-            best_answer(problem, scaled),
+            problem.best_two(scaled)[0],
             solved,
-            tuple(next(simulated) for _ in benches),
+            tuple(next(simulated) for _ in runners),
         )
-        for share, scaled, solved, benches in prepared
+        for share, scaled, solved, runners in prepared
     ]
     list(made)  # lets the line end
     return Plan(problem, tuple(deltas), tuple(stoppings), tuple(cases))
@@ -337,7 +338,7 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     level = "per play" if problem.rewards.levels() else None
     rewards = Gaussian(problem.rewards.spread(problem.d).tolist(), level=level)
     free = Problem(problem.actions, problem.answers, rewards, problem.names)
-    leader = vector(best_answer(problem, means), problem.d)
+    leader = vector(problem.best_two(means)[0], problem.d)
     return least_time(free, means + epsilon / problem.answers.largest() * leader)
 
 

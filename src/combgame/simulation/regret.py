@@ -17,8 +17,7 @@ from ..rules.combgame import LONGEST, ROUNDS, SQUARES, TAKEN, TOPS, WIDEST
 from ..rules.presets import make_rule
 from ..stopping.base import NEVER
 from ..structures.base import Geometry
-from .permutation import own_numbers
-from .run import Run
+from .runner import InitialState, Run, own_numbers
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def regret(
     seed, run = whole("seed", seed, 0, of="regret", most=SEED), whole("run", run, 0, of="regret")
     mine = own_numbers(problem, chosen, seed, run)
     problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
-    played = Run(problem, setup, NEVER, means[mine.order], 1, seed, run, engine)
+    played = Run(InitialState(problem, setup, NEVER, 1, engine), means[mine.order], seed, run)
     began, geometry, number = (
         len(played.start),
         _geometry(chosen, problem),

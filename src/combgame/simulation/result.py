@@ -16,7 +16,6 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..stopping.base import Validity
 from ..theory.complexity import Complexity, least_time, listed, lower_bound
-from ..theory.evidence import best_answer
 from ..theory.stopping_time import limit
 
 Bools = npt.NDArray[np.bool_]
@@ -96,7 +95,7 @@ class Simulation:
     @cached_property
     def best(self) -> tuple[int, ...]:
         """The correct answer."""
-        return best_answer(self.problem, self.means)
+        return self.problem.best_two(self.means)[0]
 
     @property
     def answers(self) -> list[tuple[int, ...] | None]:

@@ -1,141 +1,211 @@
-"""All that determines the runs of one rule on one instance.
+"""Runs of one rule on one instance: what determines them, how one begins, and how it is played.
 
-Compile the round of a rule on a problem without playing any.
+`RunSpec` says what is asked for, `Runner` checks it once and plays the run of any number.
+`InitialState` is what those runs have in common at their beginning, `Run` plays the rounds.
+
+Every run numbers the arms for itself. Indices cannot be avoided: ties, coverings, the order of
+listings, heaps and lists are decided by numbers. Those of the user must decide nothing, so a run
+draws numbers of its own, and everything in it (problem, rule, stopping rule) is made and played
+under those. By construction, then, relabelling the arms changes no distribution. docs/algorithms.md
+names the places where it matters.
 """
 
 import math
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import Option
 from ..engine.compile_log import LOG, MADE
-from ..engine.dispatch import ENGINES
+from ..engine.dispatch import ENGINES, choose_engine
+from ..engine.kernels import layout, mould
 from ..engine.philox import philox
-from ..engine.round import CAPPED
-from ..engine.state import Floats, Ints
+from ..engine.protocols import Game, Rule
+from ..engine.round import CAPPED, FULL, play
+from ..engine.state import Floats, Ints, View
+from ..engine.statistics import Seen, blank
+from ..engine.user_code import own_bounds, own_errors
 from ..errors import SEED, InputError, must_be, real, said_by, unboxed, unknown, whole
 from ..problem import Problem, check_deltas
-from ..rules import RuleBase, Setup, Stopping
-from ..rules.base import settled, stopping_of
-from ..rules.checks import setup_of
+from ..rules import RuleBase, Setup
+from ..rules.base import again_larger, is_trusted, settled, stopping_of
+from ..rules.checks import GuardedSetup
 from ..rules.presets import make_rule
-from ..stopping.base import StoppingBase
+from ..stopping.base import Stopping, StoppingBase, check_compared
 from ..theory.complexity import tied
-from ..theory.evidence import first_two
-from .permutation import RELABELLED, Numbering, drawn, own_numbers
 from .result import Simulation
-from .run import Outcome, Run, Series
 
 CARD = "cuda"  # the engine that plays many runs at once (`simulation/cuda.py`)
 TEMPLATES = 1024  # beginnings of runs on a card
-MOMENT, COMPILING = 1.0, 10.0  # seconds: see `Bench.interpreted`
-PIECE = 100  # rounds, after which it looks at the clock
+MOMENT, COMPILING = 1.0, 10.0  # seconds: see `Runner.interpreted`
+PIECE = 100  # rounds of an interpreted run, after which it looks at the clock
+STRETCH = 10_000  # rounds of a run in a thread, after which it looks whether it is still wanted
+AHEAD = 16  # runs per thread that are handed out before the first of them is taken
+REPLAYED = 2_000  # rounds that are played again to find a mistake
+OWN, RELABELLED = 1, 2  # what is drawn, beside the run's noise, which is spawn key (run,)
 
 
-@dataclass(frozen=True)
-class Bench:
-    """Everything that determines the runs of one rule on one instance: `one(i)` is run i, anywhere,
-    any time.
+@dataclass(frozen=True, eq=False)
+class RunSpec:
+    """Describe the runs of one rule on one instance; the arguments are those of `simulate`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem as it was asked, to be maximised or minimised.
+    means : array_like of float, shape (d,)
+        The true means, as the user gives them.
+    ties : {"error", "run"}, optional
+        What happens if two answers are best. None refuses ties where the caller has no such option.
+    cpu_engine : str
+        The engine of runs that are asked of a card and played on the processor.
+
+    Notes
+    -----
+    The other fields are documented by `simulate`. `Runner` checks all of them.
     """
 
     problem: Problem
-    means: Floats
-    rule: RuleBase
-    stopping: Stopping
-    deltas: tuple[float, ...]
-    max_rounds: int
-    seed: int
-    engine: str
+    means: Any
+    rule: str | RuleBase = "frank-wolfe"
+    delta: float | Sequence[float] = 0.05
+    threshold: str | StoppingBase = "mixture"
+    seed: int = 0
+    max_rounds: int = 10**6
+    engine: str = "auto"
+    ties: str | None = None
     eliminate: bool | str = False
+    epsilon: float = 0.0
     relabel: bool = False
-    # what was given, if it is to be minimised; `problem` and `means` are that maximised
-    asked: tuple[Problem, Floats] | None = None
-    level_sd: float = 0.0  # of the levels of plays, where they have any
-    twin: str = "auto"  # the engine of runs of a card that are played on the processor
+    level_sd: float = 0.0
+    cpu_engine: str = "auto"
 
-    @cached_property
-    def setup(self) -> Setup:
-        return setup_of(self.rule, self.problem)
 
-    @cached_property
-    def _series(self) -> Series:
-        return Series(self.problem, self.stopping, len(self.deltas), self._here, self.level_sd)
+class Runner:
+    """Check a specification once, and play its runs: `run(i)` is run i, anywhere, any time."""
 
-    @property
-    def _here(self) -> str:
-        """The engine on the processor."""
-        return self.twin if self.engine == CARD else self.engine
+    def __init__(self, spec: RunSpec) -> None:
+        self.asked = spec.problem, _check_means(spec)  # as the user has them
+        deltas = check_deltas(spec.delta)
+        self.deltas = tuple(deltas)
+        self.means = spec.problem.inside(self.asked[1])
+        self.problem = spec.problem.maximised
+        self.max_rounds = whole("max_rounds", spec.max_rounds, 1)
+        self.seed = whole("seed", spec.seed, 0, most=SEED)
+        self.rule = settled(make_rule(spec.rule), deltas)
+        if spec.engine not in (*ENGINES, CARD):
+            raise unknown("engine", spec.engine, (*ENGINES, CARD))
+        self.engine = spec.engine
+        self.stopping = stopping_of(
+            self.rule, spec.threshold, self.problem, deltas, spec.eliminate, spec.epsilon
+        )
+        if not isinstance(spec.relabel, bool):
+            raise must_be("relabel", spec.relabel, "True or False")
+        self.level_sd = check_level_sd(self.problem, spec.level_sd)
+        self.spec = spec
+        self.numbers(0)  # or a sentence
+
+    def numbers(self, number: int) -> "Numbering":
+        """Return the numbers that run `number` gives the arms."""
+        return own_numbers(
+            self.problem, self.rule, self.seed, self.alike(number), self.spec.relabel
+        )
 
     def alike(self, number: int) -> int:
-        """The run that run `number` begins like."""
+        """Return the number of the run whose numbers and start run `number` has."""
         return number % TEMPLATES if self.engine == CARD else number
 
-    def numbers(self, number: int) -> Numbering:
-        """Those of run `number`."""
-        return own_numbers(self.problem, self.rule, self.seed, self.alike(number), self.relabel)
+    @cached_property
+    def _initial(self) -> "InitialState":
+        """What runs begin with whose numbers leave the problem and the rule as they are."""
+        setup, engine = bind(self.rule, self.problem), self.engine
+        engine = self.spec.cpu_engine if engine == CARD else engine
+        n_deltas = len(self.deltas)
+        return InitialState(self.problem, setup, self.stopping, n_deltas, engine, self.level_sd)
 
     @cached_property
-    def _ready(self) -> bool:
-        """Compile, if nobody has: not to be timed."""
-        self.run(0).advance(0)
-        return True
+    def _interpreted(self) -> "InitialState":
+        return replace(self._initial, engine="python")
 
-    def run(self, number: int, mine: Numbering | None = None) -> Run:
-        """Run `number`, under its own numbers."""
+    def begin(
+        self, number: int, mine: "Numbering | None" = None, interpreted: bool = False
+    ) -> "Run":
+        """Return run `number` at its beginning, under its own numbers."""
         mine = mine or self.numbers(number)
-        setup, stopping = self.setup, self.stopping
-        if mine.rule is not self.rule or any(
-            getattr(mine.problem, a) is not getattr(self.problem, a) for a in ("actions", "answers")
-        ):
-            setup = setup_of(mine.rule, mine.problem)
-        if stopping.watch is not None and not (
-            mine.problem is self.problem and mine.rule is self.rule
-        ):
-            stopping = stopping_of(
-                mine.rule,
-                stopping.asked,
-                mine.problem,
-                self.deltas,
-                self.eliminate,
-                stopping.epsilon,
-            )
-        run = Run(
-            mine.problem,
-            setup,
-            stopping,
-            self.means[mine.order],
-            len(self.deltas),
-            self.seed,
-            self.alike(number),
-            self._here,
-            self._series if mine.problem is self.problem and setup is self.setup else None,
-            self.level_sd,
-        )
+        initial = self._interpreted if interpreted else self._initial
+        same_rule = mine.rule is self.rule
+        if not (mine.problem is self.problem and same_rule):
+            setup, stopping = initial.setup, self.stopping
+            if not same_rule or any(
+                getattr(mine.problem, a) is not getattr(self.problem, a)
+                for a in ("actions", "answers")
+            ):
+                setup = bind(mine.rule, mine.problem)
+            if stopping.watch is not None:
+                stopping = stopping_of(
+                    mine.rule,
+                    stopping.asked,
+                    mine.problem,
+                    self.deltas,
+                    self.spec.eliminate,
+                    stopping.epsilon,
+                )
+            initial = replace(initial, problem=mine.problem, setup=setup, stopping=stopping)
+        run = Run(initial, self.means[mine.order], self.seed, self.alike(number))
         if self.engine == CARD:
             run.rng = philox(self.seed, number)
         return run
 
-    def one(self, number: int) -> Outcome:
-        self._ready  # noqa: B018
-        mine = self.numbers(number)
-        run = self.run(number, mine)
-        began = time.perf_counter()
-        run.advance(self.max_rounds)
-        return self._outcome(run, mine, number, time.perf_counter() - began)
+    @cached_property
+    def _compiled(self) -> bool:
+        """Compile, if nobody has: not to be timed."""
+        self.begin(0).advance(0)
+        return True
 
-    def interpreted(self, runs: int) -> Iterator[Outcome]:
-        """The first of some runs, interpreted, as long as all of them are likely to be over before
-        they could be compiled: for MOMENT seconds, and beyond if what is left will take less than
-        COMPILING. They are the same, bit for bit.
+    def run(self, number: int, wanted: Callable[[], bool] | None = None) -> "RunResult":
+        """Play run `number` to its end.
+
+        Parameters
+        ----------
+        number : int
+            The number of the run.
+        wanted : callable, optional
+            Asked now and then whether the run is still wanted; if not, it is given up where it is.
+
+        Returns
+        -------
+        RunResult
+            What the run leaves.
         """
-        twin, began = replace(self, engine="python"), time.perf_counter()
+        self._compiled  # noqa: B018
+        mine = self.numbers(number)
+        run = self.begin(number, mine)
+        began = time.perf_counter()
+        if wanted is None:
+            run.advance(self.max_rounds)
+        else:
+            stretch = STRETCH if run.compiled else PIECE
+            for last in range(stretch, self.max_rounds + stretch, stretch):
+                if run.advance(min(last, self.max_rounds)) != CAPPED or not wanted():
+                    break
+        return self._result(run, mine, number, time.perf_counter() - began)
+
+    def interpreted(self, runs: int) -> "Iterator[RunResult]":
+        """Play the first of some runs, interpreted, as long as all of them are likely to be over
+        before they could be compiled: for MOMENT seconds, and beyond if what is left will take less
+        than COMPILING. They are the same, bit for bit.
+        """
+        began = time.perf_counter()
         for number in range(runs):
-            mine, start = twin.numbers(number), time.perf_counter()
-            run = twin.run(number, mine)
+            mine, start = self.numbers(number), time.perf_counter()
+            run = self.begin(number, mine, interpreted=True)
             for last in range(PIECE, self.max_rounds + PIECE, PIECE):
                 ended = run.advance(min(last, self.max_rounds))
                 if ended != CAPPED or last >= self.max_rounds:
@@ -143,12 +213,12 @@ class Bench:
                 spent = time.perf_counter() - began
                 if spent > MOMENT and (number == 0 or spent / number * (runs - number) > COMPILING):
                     return
-            yield twin._outcome(run, mine, number, time.perf_counter() - start)
+            yield self._result(run, mine, number, time.perf_counter() - start)
         LOG.info("played %d runs of %s interpreted, which was done sooner", runs, self.rule)
 
-    def _outcome(self, run: Run, mine: Numbering, number: int, seconds: float) -> Outcome:
+    def _result(self, run: "Run", mine: "Numbering", number: int, seconds: float) -> "RunResult":
         tell = getattr(run.setup, "figures", None)
-        return Outcome(
+        return RunResult(
             run.stops,
             mine.theirs(run.winners),
             int(run.seen.clock[0]),
@@ -160,81 +230,54 @@ class Bench:
         )
 
     def labels(self, number: int) -> Ints | None:
-        """With relabel=True: labels[i] is the given arm that is the i-th of run `number`."""
-        if not self.relabel:
+        """With relabel=True, return which given arm is the i-th of run `number`."""
+        if not self.spec.relabel:
             return None
         return drawn(self.problem.d, self.seed, self.alike(number), RELABELLED)
 
-    def gather(self, label: str, outcomes: Sequence[Outcome]) -> "Simulation":
-        stops = np.array([outcome.stops for outcome in outcomes])
-        winners = np.array([outcome.winners for outcome in outcomes])
-        labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
-        leaders = np.array([outcome.leader for outcome in outcomes])
-        leads = np.array([outcome.lead for outcome in outcomes])
-        return self.found(label, stops, winners, labels, leaders, leads)
+    def gather(self, label: str, results: "Sequence[RunResult]") -> Simulation:
+        """Return what many runs left as one simulation."""
+        columns = {
+            "stops": [one.stops for one in results],
+            "winners": [one.winners for one in results],
+            "labels": [one.labels for one in results],
+            "leaders": [one.leader for one in results],
+            "leads": [one.lead for one in results],
+        }
+        if not self.spec.relabel:
+            del columns["labels"]
+        return self.found(label, **{name: np.array(many) for name, many in columns.items()})
 
-    def found(
-        self, label: str, stops: Ints, winners: Any, labels: Any, leaders: Any, leads: Floats
-    ) -> "Simulation":
-        """What runs left, beside what determined them."""
+    def found(self, label: str, **arrays: Any) -> Simulation:
+        """Return what runs left (the arrays of `Simulation`) beside what determined them."""
         return Simulation(
-            *(self.asked or (self.problem, self.means)),
+            *self.asked,
             label,
             self.stopping,
             self.deltas,
             self.max_rounds,
             self.seed,
-            stops,
-            winners,
-            labels=labels,
-            leaders=leaders,
-            leads=leads,
+            **arrays,
         )
 
 
-def make_bench(
-    problem: Problem,
-    means: Any,
-    rule: str | RuleBase,
-    delta: float | Sequence[float],
-    threshold: str | StoppingBase,
-    seed: int,
-    max_rounds: int,
-    engine: str = "auto",
-    ties: str | None = None,
-    eliminate: bool | str = False,
-    epsilon: float = 0.0,
-    relabel: bool = False,
-    level_sd: float = 0.0,
-) -> Bench:
-    """Check everything that determines a run. ties: as in `simulate`; None: refused, where the
-    caller has no such option.
-    """
-    asked, truth, deltas = problem, _check(problem, means, ties, epsilon), check_deltas(delta)
-    problem = problem.maximised
-    max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0, most=SEED)
-    chosen = settled(make_rule(rule), deltas)
-    if engine not in (*ENGINES, CARD):
-        raise unknown("engine", engine, (*ENGINES, CARD))
-    stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
-    if not isinstance(relabel, bool):
-        raise must_be("relabel", relabel, "True or False")
-    bench = Bench(
-        problem,
-        truth,
-        chosen,
-        stopping,
-        tuple(deltas),
-        max_rounds,
-        seed,
-        engine,
-        eliminate,
-        relabel,
-        None if asked is problem else (asked, asked.means(means)),
-        check_level_sd(problem, level_sd),
-    )
-    bench.numbers(0)  # or a sentence
-    return bench
+def _check_means(spec: RunSpec) -> Floats:
+    """The means, or a sentence: if they are wrong, or if two answers are equally good."""
+    problem, ties, epsilon = spec.problem, spec.ties, spec.epsilon
+    if not isinstance(problem, Problem):
+        raise must_be("problem", problem, "a Problem", remedy="it comes first")
+    truth = problem.means(spec.means)
+    if not problem.rewards.known:
+        problem.rewards.spread(problem.d)  # to draw with, or a sentence
+    if ties is not None and not (isinstance(ties, str) and ties in ("error", "run")):
+        raise must_be("ties", ties, "'error' or 'run'")
+    best, rival = problem.best_two(truth)
+    inside = problem.inside(truth)
+    gap = inside[list(best)].sum() - inside[list(rival)].sum()
+    near = real(unboxed(epsilon)) and epsilon > 0.0  # another value is refused later
+    if ties != "run" and not near and gap <= 1e-12 * np.abs(inside).max():
+        raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")
+    return truth
 
 
 def check_level_sd(problem: Problem, level_sd: Any) -> float:
@@ -257,46 +300,273 @@ def check_level_sd(problem: Problem, level_sd: Any) -> float:
     return float(number)
 
 
-def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:
-    """The means as the maximised problem has them."""
-    if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first")
-    truth = problem.means(means)
-    if not problem.rewards.known:
-        problem.rewards.spread(problem.d)  # to draw with, or a sentence
-    if ties is not None and not (isinstance(ties, str) and ties in ("error", "run")):
-        raise must_be("ties", ties, "'error' or 'run'")
-    best, rival = first_two(problem, truth)
-    truth = problem.inside(truth)
-    gap = truth[list(best)].sum() - truth[list(rival)].sum()
-    near = real(unboxed(epsilon)) and epsilon > 0.0  # another value is refused later
-    if ties != "run" and not near and gap <= 1e-12 * np.abs(truth).max():
-        raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")
-    return truth
+def bind(rule: RuleBase, problem: Problem) -> Setup:
+    """Fit a rule to a problem; the rule is watched if a part of it is not this package's."""
+    return rule.setup(problem) if is_trusted(rule) else GuardedSetup(rule, problem, every=False)
 
 
-def in_order(bench: Bench, runs: int, jobs: int) -> Iterator[Outcome]:
-    """Outcomes in the order of the runs. With the engine "auto" runs that would be over before they
-    are compiled are interpreted. Otherwise the first is made here, which compiles; threads do the
-    others (numba frees the GIL).
+# ---- one run
+
+
+@dataclass(eq=False)
+class InitialState:
+    """Hold what the runs of a rule on a problem have in common when they begin.
+
+    The arrays are made once and copied for every run; the engine's function is chosen once.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, to be maximised, under the numbers that the runs give the arms.
+    setup : Setup
+        The rule, fitted to that problem.
+    stopping : Stopping
+        The stopping rule for that problem.
+    n_deltas : int
+        How many deltas the runs answer.
+    engine : {"auto", "compiled", "python"}
+        What plays the rounds.
+    level_sd : float
+        The standard deviation of the levels of plays, where they have any.
+    """
+
+    problem: Problem
+    setup: Setup
+    stopping: Stopping
+    n_deltas: int = 1
+    engine: str = "auto"
+    level_sd: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._copied = False
+        self._chosen: dict[Any, Callable[..., int]] = {}  # by what a rule and its start look like
+
+    def copy(self) -> "_Parts":
+        """Return the parts of a run, without its rule. From the second on, copies are cheap."""
+        first, self._copied = not self._copied, True
+        return self._made() if first or self._mould is None else self._mould.cast()
+
+    def _made(self) -> "_Parts":
+        problem, d = self.problem, self.problem.d
+        seen = blank(d, problem.rewards.groups(d), problem.precision())
+        seen.blocks.lifted[1] = self.level_sd
+        return _Parts(
+            self.stopping.on(problem.game(), seen),
+            seen,
+            View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d)),
+            np.full(self.n_deltas, -1, np.int64),
+            np.zeros((self.n_deltas, d)),
+        )
+
+    @cached_property
+    def _mould(self) -> Any:
+        return mould(self._made())
+
+    def choose(self, run: "Run") -> Callable[..., int]:
+        """Return what plays a run."""
+        parts = run.game, run.rule
+        if vars(self).get("_mould") is None:  # the first run, or parts that cannot be copied
+            return choose_engine(self.engine, parts)
+        key = getattr(run.setup, "alike", False) or layout((run.rule, run.start))
+        if key is None:
+            return choose_engine(self.engine, parts)
+        if key not in self._chosen:
+            chosen = choose_engine(self.engine, parts)
+            self._chosen[key] = getattr(chosen, "alike", lambda: chosen)()
+        return self._chosen[key]
+
+
+class _Parts(NamedTuple):
+    """The arrays that `Run` takes from an initial state."""
+
+    game: Game
+    seen: Seen
+    view: View
+    stops: Ints
+    winners: Floats
+
+
+class Run:
+    """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or
+    the workers.
+    """
+
+    def __init__(self, initial: InitialState, means: Floats, seed: int = 0, number: int = 0):
+        self.rng: Any = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        self.initial, self.setup, self.means = initial, initial.setup, means
+        self._noise = seed, number
+        self.rule: Rule
+        self.rule, self.start = initial.setup.fresh(self.rng)
+        if initial.problem.rewards.pooled:
+            self.start = twice(self.start)
+        self.game, self.seen, self.view, self.stops, self.winners = initial.copy()
+        self._play = initial.choose(self)
+
+    def lead(self) -> float:
+        """The estimated lead of the leading answer over the nearest rival; NaN if there is none."""
+        best, rival = self.view.best, self.view.rival
+        if not rival.any() or (self.seen.counts[best != rival] == 0.0).any():
+            return math.nan
+        return float((best - rival) @ self.seen.mean)
+
+    @property
+    def compiled(self) -> bool:
+        return self._play is not play
+
+    def advance(self, last: int) -> int:
+        """Play until every delta has stopped or `last` rounds have been played; how it ended
+        (`round.STOPPED`, ...).
+        """
+        larger = (-1, 0)  # the round in which the rule's arrays were made larger, and how often
+        while True:
+            with own_errors(), own_bounds(self.game, self.rule, again=self._interpret):
+                ended = self._play(*self._given(last))
+            if isinstance(self.setup, GuardedSetup):
+                self.setup.check(self.rule)
+            if ended != FULL:
+                check_compared(self.initial.stopping, self.stops)
+                return int(ended)
+            larger = again_larger(*larger, int(self.seen.clock[0]), self.rule)
+            self.rule = self.setup.enlarge(self.rule)
+            if self.compiled:  # larger arrays may be of other types
+                self._play = choose_engine(self.initial.engine, (self.game, self.rule))
+
+    def _given(self, last: int) -> tuple[Any, ...]:
+        """What a round is played with."""
+        before = self.game, self.rule, self.start, self.means, self.rng, int(last)
+        return *before, self.seen, self.view, self.stops, self.winners
+
+    def ready(self) -> bool:
+        """Whether it can be played without compiling first."""
+        chosen = choose_engine(self.initial.engine, (self.game, self.rule))
+        known: Callable[[tuple[Any, ...]], bool] | None = getattr(chosen, "ready", None)
+        return known is None or known(self._given(0))
+
+    def _interpret(self) -> None:
+        """The same rounds once more, interpreted, where they were compiled and few."""
+        last = int(self.seen.clock[0]) + 1
+        if self.compiled and last <= REPLAYED:
+            Run(replace(self.initial, engine="python"), self.means, *self._noise).advance(last)
+
+
+def twice(start: Ints) -> Ints:
+    """A start that sees every arm twice, if it saw each: from one value each nobody could tell how
+    values vary.
+    """
+    often = np.bincount(start[start >= 0])
+    return np.concatenate((start, start)) if often[often > 0].min() < 2 else start
+
+
+class RunResult(NamedTuple):
+    """What a finished run leaves: the first four are the same wherever it ran, the fifth is
+    measured.
+    """
+
+    stops: Ints  # int64[deltas]: the stopping round, -1 if it was capped
+    winners: Floats  # float64[deltas, d]
+    rounds: int  # rounds played
+    figures: dict[str, int]  # what the rule tells of itself
+    seconds: float  # spent on the rounds
+    labels: Ints | None = (
+        None  # with relabel=True: the given arms in the order in which the run had them
+    )
+    leader: Floats | None = None  # float64[d]: the leading answer after the last round
+    lead: float = math.nan  # its estimated lead over the nearest rival then
+
+
+# ---- the numbers of the arms in a run
+
+
+class Numbering(NamedTuple):
+    """A problem and a rule under a run's own numbers."""
+
+    problem: Problem
+    rule: RuleBase
+    order: Ints  # order[i]: the arm of the user that the run calls i
+
+    def theirs(self, mine: Floats) -> Floats:
+        """Values per arm, in the last axis, in the order of the user."""
+        out = np.empty_like(mine)
+        out[..., self.order] = mine
+        return out
+
+
+def drawn(d: int, seed: int, run: int, what: int) -> Ints:
+    """A random order of d arms for run `run` of a seed."""
+    order: Ints = np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=(run, what))
+    ).permutation(d)
+    return order
+
+
+def own_numbers(
+    problem: Problem, rule: RuleBase, seed: int, run: int, relabel: bool = False
+) -> Numbering:
+    """Those of a run. relabel: on top of it, the arms are relabelled at random, as if the user had
+    listed them so.
+
+    A structure, a rule or rewards of your own that do not say how they are numbered anew
+    (`numbered`) keep the given numbers.
+    """
+    order = drawn(problem.d, seed, run, OWN)
+    if relabel:
+        order = drawn(problem.d, seed, run, RELABELLED)[order]
+    other, alike = getattr(rule, "numbered", None), None
+    mine = problem.numbered(order) if other is not None else None
+    alike = other(order) if other is not None and mine is not None else None
+    if mine is not None and alike is not None:
+        return Numbering(mine, alike, order)
+    if relabel:
+        raise InputError(
+            "not-numbered",
+            "{part} does not say how its arms are numbered anew, so they cannot be relabelled",
+            remedy="say `impartial = True` in a rule or learner that names no arm "
+            "(docs/new-part.md), give others the method `numbered` (docs/new-structure.md), or "
+            "leave {relabel} out",
+            part=str(rule if mine is not None or other is None else problem),
+            relabel=Option("relabel"),
+        )
+    return Numbering(problem, rule, np.arange(problem.d))
+
+
+# ---- many runs
+
+
+def in_order(runner: Runner, runs: int, jobs: int) -> Iterator[RunResult]:
+    """Yield the results of `runs` runs in their order.
+
+    With the engine "auto", runs that would be over before they are compiled are interpreted.
+    Otherwise the first is played here, which compiles; threads play the others (numba frees the
+    GIL).
     """
     done = 0
-    if bench.engine == "auto" and not bench.run(0).ready():
-        for outcome in bench.interpreted(runs):
-            yield outcome
+    if runner.engine == "auto" and not runner.begin(0).ready():
+        for result in runner.interpreted(runs):
+            yield result
             done += 1
     if done == runs:
         return
-    yield bench.one(done)
+    yield runner.run(done)
     rest = range(done + 1, runs)
-    if jobs == 1 or not rest:
-        yield from map(bench.one, rest)
-        return
-    from joblib import Parallel, delayed
+    yield from map(runner.run, rest) if jobs == 1 else _in_threads(runner, rest, jobs)
 
-    yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(
-        delayed(bench.one)(i) for i in rest
-    )
+
+def _in_threads(runner: Runner, numbers: Iterable[int], jobs: int) -> Iterator[RunResult]:
+    """Yield the results in the order of the numbers. Whatever ends this early, such as Ctrl-C or an
+    error of a run, gives up the runs that are being played.
+    """
+    given_up = threading.Event()
+    pool, waiting = ThreadPoolExecutor(jobs), deque[Future[RunResult]]()
+    try:
+        for number in numbers:
+            waiting.append(pool.submit(runner.run, number, lambda: not given_up.is_set()))
+            if len(waiting) > AHEAD * jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        given_up.set()
+        pool.shutdown(cancel_futures=True)
 
 
 class Warmed(NamedTuple):
@@ -313,10 +583,12 @@ def warm(
     """What was compiled, if it was not ready. What is compiled depends on classes, not on means,
     delta or the number of arms.
     """
-    chosen = make_rule(rule)
-    stopping = stopping_of(chosen, threshold, problem, [0.05])
+    mine = own_numbers(problem.maximised, make_rule(rule), 0, 0)
+    stopping = stopping_of(mine.rule, threshold, mine.problem, [0.05])
     before = len(MADE)
-    run = Bench(problem, np.zeros(problem.d), chosen, stopping, (0.05,), 1, 0, "auto").run(0)
+    run = Run(
+        InitialState(mine.problem, bind(mine.rule, mine.problem), stopping), np.zeros(problem.d)
+    )
     run.advance(0)
     if not run.compiled:
         return Warmed(None, 0, 0.0)

@@ -102,6 +102,21 @@ class Stopping(NamedTuple):
         return self.watch(game, threshold, seen)
 
 
+class ConstantPart(NamedTuple):
+    """ln(M / delta), or what stands for it."""
+
+    constant: Floats
+
+    def level(self, t: int, which: int) -> float:
+        return float(self.constant[which])
+
+
+def log_union(problem: Question, epsilon: float = 0.0) -> float:
+    """ln M. (Of a whole number that may be too large for a float.)"""
+    answers = problem.answers
+    return math.log(max(answers.gaining() if epsilon > 0.0 else answers.exchange().number, 1))
+
+
 def also(valid: Validity, text: str, **arguments: Any) -> Validity:
     """The same validity, for the same reason, of which more is to be said."""
     why = valid.reason

@@ -28,9 +28,8 @@ from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import swapped
 from ..rewards.gaussian import EPSILON, FINE
-from .base import Rests, Stopping, also, earned
+from .base import ConstantPart, Rests, Stopping, also, earned, log_union
 from .mixture_pairs import tail
-from .penalised import ConstantPart, log_union
 from .variance import VariancePart, ratios, variance_part
 
 # c in units of the information of one play that has both arms, and the chance of the scale: chosen

@@ -17,8 +17,8 @@ from ..engine.state import Floats
 from ..engine.statistics import Seen
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase
-from .base import Question, Rests, Stopping, Validity, also, earned
-from .penalised import ConstantPart, charging, log_union
+from .base import ConstantPart, Question, Rests, Stopping, Validity, also, earned, log_union
+from .penalised import charging
 
 
 class StylisedPart(NamedTuple):

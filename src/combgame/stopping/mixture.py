@@ -16,13 +16,13 @@ from ..rewards import License
 from ..rewards.base import claimed, spread_of
 from ..rewards.gaussian import gaussian_part
 from ._penalty_forecast import ForesightPart, blind, foresight
-from .base import Rests, Stopping, also, earned
+from .base import ConstantPart, Rests, Stopping, also, earned, log_union
 from .mixture_bernoulli import coins
 from .mixture_pairs import PairJudgePart, Pairs, PairsPart
 from .mixture_sets import judging
 from .mixture_shared_variance import shared
 from .mixture_unknown_variance import students
-from .penalised import BetaPart, ConstantPart, charged, charging, log_union
+from .penalised import BetaPart, charged, charging
 from .variance import VARIANCE_SHARE, Spreads, spreads_of
 
 

@@ -68,15 +68,6 @@ class Fees(Protocol):
         """
 
 
-class ConstantPart(NamedTuple):
-    """ln(M / delta), or what stands for it."""
-
-    constant: Floats
-
-    def level(self, t: int, which: int) -> float:
-        return float(self.constant[which])
-
-
 @kernel(StoppingDefaults)
 class JudgePart(NamedTuple):
     """The distance of the nearest alternative at the weights W, less the largest fees."""
@@ -182,9 +173,3 @@ def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
         return game._replace(judge=charged(problem, threshold, fees(game), game.rewards))
 
     return watch
-
-
-def log_union(problem: Problem, epsilon: float = 0.0) -> float:
-    """ln M. (Of a whole number that may be too large for a float.)"""
-    answers = problem.answers
-    return math.log(max(answers.gaining() if epsilon > 0.0 else answers.exchange().number, 1))

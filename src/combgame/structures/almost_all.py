@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import items_of
+from .._validation import counted, items_of, numbers_of
 from .._values import frozen
 from ..engine.likelihood_ratio import against
 from ..engine.protocols import Rewards
@@ -21,7 +21,6 @@ from ._nearest.almost_all import Flips, make_flips, search
 from ._union_bound.listed import SOME, EveryPart, every
 from .base import Geometry, StructureBase, distinct, is_arm
 from .geometry import needle_psi
-from .relabel import counted, numbers_of
 
 
 class AlmostAllSetsPart(NamedTuple):

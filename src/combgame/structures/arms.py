@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import counted
 from .._values import frozen
 from ..engine.likelihood_ratio import exchange
 from ..engine.protocols import Rewards
 from ..engine.state import Floats, Ints, Random
 from ._gibbs import DiagramPart, diagram
 from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
-from .relabel import counted
 
 
 class ArmsPart(NamedTuple):

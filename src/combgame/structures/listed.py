@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import MATRIX, check_size, items_of
+from .._validation import MATRIX, check_size, counted, items_of, numbers_of
 from .._values import frozen
 from ..engine.likelihood_ratio import against, differ
 from ..engine.protocols import Rewards
@@ -17,7 +17,7 @@ from ._gibbs import DiagramPart, diagram, prefix_tree
 from ._union_bound.listed import EveryPart, by_size, differences
 from .base import Geometry, StructureBase, distinct, is_arm
 from .geometry import facets, greedy_psi
-from .relabel import counted, figure, numbers_of, renumbered
+from .relabel import figure, renumbered
 
 EXACT_COVER_SETS = (
     500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import check_size, items_of
+from .._validation import check_size, counted, items_of, numbers_of
 from .._values import frozen
 from ..engine.heap import rise, sink
 from ..engine.likelihood_ratio import exchange
@@ -16,7 +16,6 @@ from ..engine.state import FixedInts, Floats, Ints, Random
 from ..errors import MOST, InputError, must_be, whole
 from ._gibbs import SymmetricPart, symmetric
 from .base import Exchange, Geometry, StructureBase, distinct, is_arm
-from .relabel import counted, numbers_of
 
 
 class PartitionPart(NamedTuple):

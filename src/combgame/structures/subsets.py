@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import counted
 from .._values import frozen
 from ..engine.heap import rise, sink
 from ..engine.likelihood_ratio import exchange
@@ -15,7 +16,6 @@ from ..engine.state import Floats, Ints, Random
 from ..errors import must_be, whole
 from ._gibbs import SymmetricPart, symmetric
 from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
-from .relabel import counted
 
 
 class SubsetsPart(NamedTuple):

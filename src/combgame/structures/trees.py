@@ -30,57 +30,6 @@ def find(parent: Ints, v: int) -> int:
     return v
 
 
-@jitable
-def boruvka(
-    nodes: int,
-    tail: Ints,
-    head: Ints,
-    score: Floats,
-    parent: Ints,
-    tree: Ints,
-    pick: Ints,
-    live: Ints,
-    out: Floats,
-) -> None:
-    """The best tree (Boruvka 1926): every component takes its best edge, at most log2(nodes) times;
-    O(edges log nodes), no sort.
-
-    Of equal scores the first edge is better, which is a strict order, so that no cycle can arise.
-    tree[v]: the component of a node.
-    """
-    m, components = score.size, nodes
-    for v in range(nodes):
-        parent[v] = tree[v] = v
-    for a in range(m):
-        live[a] = a
-    while components > 1:
-        for v in range(nodes):
-            pick[v] = -1
-        kept = 0
-        for k in range(m):
-            a = live[k]
-            u, v = tree[tail[a]], tree[head[a]]
-            if u != v:  # edges inside a component are never looked at again
-                live[kept] = a
-                kept += 1
-                # edges come by number, so that of equal ones the first stays
-                if pick[u] < 0 or score[a] > score[pick[u]]:
-                    pick[u] = a
-                if pick[v] < 0 or score[a] > score[pick[v]]:
-                    pick[v] = a
-        m = kept
-        for w in range(nodes):
-            a = pick[w]
-            if a >= 0:
-                u, v = find(parent, tail[a]), find(parent, head[a])
-                if u != v:
-                    parent[u] = v
-                    out[a] = 1.0
-                    components -= 1
-        for v in range(nodes):
-            tree[v] = find(parent, v)
-
-
 class SpanningTreesPart(NamedTuple):
     nodes: int
     tail: FixedInts
@@ -97,19 +46,46 @@ class SpanningTreesPart(NamedTuple):
     value: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        for a in range(score.size):
+        """Find the best tree (Boruvka 1926): every component takes its best edge, at most
+        log2(nodes) times; O(edges log nodes), no sort.
+
+        Of equal scores the first edge is better, which is a strict order, so that no cycle can
+        arise. tree[v] is the component of node v.
+        """
+        tail, head, parent, tree = self.tail, self.head, self.parent, self.tree
+        pick, live = self.pick, self.live
+        m, components = score.size, self.nodes
+        for v in range(self.nodes):
+            parent[v] = tree[v] = v
+        for a in range(m):
             out[a] = 0.0
-        boruvka(
-            self.nodes,
-            self.tail,
-            self.head,
-            score,
-            self.parent,
-            self.tree,
-            self.pick,
-            self.live,
-            out,
-        )
+            live[a] = a
+        while components > 1:
+            for v in range(self.nodes):
+                pick[v] = -1
+            kept = 0
+            for k in range(m):
+                a = live[k]
+                u, v = tree[tail[a]], tree[head[a]]
+                if u != v:  # edges inside a component are never looked at again
+                    live[kept] = a
+                    kept += 1
+                    # edges come by number, so that of equal ones the first stays
+                    if pick[u] < 0 or score[a] > score[pick[u]]:
+                        pick[u] = a
+                    if pick[v] < 0 or score[a] > score[pick[v]]:
+                        pick[v] = a
+            m = kept
+            for w in range(self.nodes):
+                a = pick[w]
+                if a >= 0:
+                    u, v = find(parent, tail[a]), find(parent, head[a])
+                    if u != v:
+                        parent[u] = v
+                        out[a] = 1.0
+                        components -= 1
+            for v in range(self.nodes):
+                tree[v] = find(parent, v)
 
     def sample(self, rng: Random, out: Floats) -> None:
         """Uniform: the edges by which a random walk first enters each node (Aldous 1990, Broder

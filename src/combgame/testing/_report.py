@@ -5,6 +5,7 @@ The same run twice: interpreted, and compiled.
 What a conformance check has checked, and how often.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,7 @@ from .._values import is_value, short
 from ..engine.dispatch import check_verbs
 from ..engine.state import Floats
 from ..errors import SEED, EngineError, must_be, whole
-from ..problem import Problem
-from ..rules import Setup
-from ..simulation.run import Run
-from ..stopping.base import Stopping
+from ..simulation.runner import InitialState, Run
 
 
 class Tally:
@@ -68,11 +66,8 @@ def named(part: Any) -> str:
 
 
 def check_engines(
-    problem: Problem,
-    setup: Setup,
-    stopping: Stopping,
+    initial: InitialState,
     means: Floats,
-    deltas: int,
     rounds: int,
     seed: int,
     tally: Tally,
@@ -82,7 +77,7 @@ def check_engines(
     interpreted only, which the tally says; so does it if the other engine is not asked for.
     """
     if not compiled:
-        run = Run(problem, setup, stopping, means, deltas, seed, 0, "python")
+        run = Run(replace(initial, engine="python"), means, seed)
         try:
             check_verbs((run.game, run.rule))
         except EngineError as error:
@@ -92,7 +87,7 @@ def check_engines(
     runs: list[Run] = []
     for engine in ("python", "compiled"):
         try:
-            run = Run(problem, setup, stopping, means, deltas, seed, 0, engine)
+            run = Run(replace(initial, engine=engine), means, seed)
         except EngineError as error:
             if error.code == "no-numba":
                 raise  # which is not the part's fault

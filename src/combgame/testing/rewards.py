@@ -14,6 +14,7 @@ from ..errors import CombGameError, either, must_be, real
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase, licensed, not_convex, spread_of
 from ..rules.presets import make_rule
+from ..simulation.runner import InitialState
 from ..stopping.base import NEVER
 from ..structures import Arms, Subsets
 from ._report import Tally, check_engines, check_numbers, check_part, named
@@ -172,7 +173,7 @@ def check_rewards(
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").setup(problem)
     means = np.linspace(high, low, D)
-    check_engines(problem, setup, NEVER, means, 1, 100, seed, tally, compiled)
+    check_engines(InitialState(problem, setup, NEVER), means, 100, seed, tally, compiled)
     tally.tell()
 
 

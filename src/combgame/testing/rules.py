@@ -4,7 +4,7 @@ arms are called, and leaves what it is given as it was.
 Whether arms are only numbers to a rule that says so (`numbered`).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..rules.checks import GuardedSetup
 from ..rules.presets import make_rule
 from ..simulation.api import simulate
 from ..simulation.result import Simulation
-from ..simulation.run import Run, Series
+from ..simulation.runner import InitialState, Run
 from ..stopping.base import LISTED, StoppingBase
 from ..stopping.registry import make_stopping
 from ..structures import Arms, Subsets
@@ -32,13 +32,26 @@ OFF = 0.05  # of the rounds: what starts and ties, which go by numbers, may chan
 FAR = 5.0  # standard errors beyond that: less than once in 10^4 checks
 
 
+class Trial(NamedTuple):
+    """Where a rule is tried."""
+
+    problem: Problem
+    means: Any
+    threshold: str | StoppingBase = "mixture"
+
+    def truth(self) -> Floats:
+        """Return the means as the problem that is maximised has them."""
+        return self.problem.inside(self.problem.means(self.means))
+
+
+DISTINCT = Trial(NUMBERED, APART)
+
+
 def check_impartial(
     rule: RuleBase,
     seed: int,
     tally: Tally,
-    where: Problem = NUMBERED,
-    means: Any = APART,
-    threshold: str | StoppingBase = "mixture",
+    trial: Trial = DISTINCT,
     compiled: bool = True,
 ) -> None:
     """Runs with the arms numbered from the best to the worst, and with the worst ones moved to the
@@ -46,15 +59,14 @@ def check_impartial(
     run begins and between ties, so not every single play; but those between good arms, which may be
     played for long because of a tie, fall as before.
     """
-    truth = where.inside(where.means(means))
-    ranked = np.argsort(-truth, kind="stable")
-    how: Any = (threshold, seed, RUNS if compiled else FEWER, "auto" if compiled else "python")
-    usual = _plays(rule, where, truth, ranked, *how)
+    ranked = np.argsort(-trial.truth(), kind="stable")
+    how: Any = (seed, RUNS if compiled else FEWER, "auto" if compiled else "python")
+    usual = _plays(rule, trial, ranked, *how)
     if usual is None:
         tally.add("runs keep the given numbers: it does not say that arms are only numbers to it")
         return
     for order in (np.roll(ranked, 1), np.roll(ranked, 2)):
-        other = _plays(rule, where, truth, order, *how)
+        other = _plays(rule, trial, order, *how)
         assert other is not None
         off = np.abs(usual.mean(axis=0) - other.mean(axis=0))
         error = np.sqrt((usual.var(axis=0) + other.var(axis=0)) / len(usual))
@@ -71,28 +83,21 @@ def check_impartial(
 
 
 def _plays(
-    rule: RuleBase,
-    problem: Problem,
-    means: Floats,
-    order: Ints,
-    threshold: str | StoppingBase,
-    seed: int,
-    runs: int,
-    engine: str,
+    rule: RuleBase, trial: Trial, order: Ints, seed: int, runs: int, engine: str
 ) -> Floats | None:
     """In every run, the share of plays that have each arm, with arm order[i] called i; None: that
     cannot be done.
     """
     numbered = getattr(rule, "numbered", None)
-    made = problem.numbered(order)
+    made, means = trial.problem.numbered(order), trial.truth()[order]
     alike = numbered(order) if numbered is not None and made is not None else None
     if made is None or alike is None:
         return None
-    stopping = make_stopping(threshold, made, [NEVER])
-    setup, shares = alike.setup(made), np.zeros((runs, problem.d))
-    series = Series(made, stopping, 1, engine)
+    stopping = make_stopping(trial.threshold, made, [NEVER])
+    setup, shares = alike.setup(made), np.zeros((runs, order.size))
+    initial = InitialState(made, setup, stopping, 1, engine)
     for number in range(runs):
-        run = Run(made, setup, stopping, means[order], 1, seed, number, engine, series)
+        run = Run(initial, means, seed, number)
         first = len(run.start)
         run.advance(first)
         before = run.seen.counts.copy()
@@ -106,6 +111,7 @@ PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
 MEANS = tuple(np.linspace(1.0, 0.0, 6).tolist())
 STOPPED = 10  # runs that are played to their end
 LONGEST, SHORTER = 20_000, 2_000  # rounds of one of them, and interpreted
+USUAL = Trial(PROBLEM, MEANS)
 DELTA = 0.1
 
 
@@ -144,9 +150,10 @@ def check_rule(
         check_part("problem", problem, Problem, of="check_rule")
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
-    check_plays(rule, rounds, seed, tally, where, truth, threshold, compiled)
-    place: dict[str, Any] = {} if problem is None else {"where": problem, "means": means}
-    check_impartial(make_rule(rule), seed, tally, **place, threshold=threshold, compiled=compiled)
+    check_plays(rule, rounds, seed, tally, Trial(where, truth, threshold), compiled)
+    place = DISTINCT if problem is None else Trial(problem, means)
+    trial = place._replace(threshold=threshold)
+    check_impartial(make_rule(rule), seed, tally, trial, compiled)
     sim = simulate(
         where,
         truth,
@@ -183,18 +190,16 @@ def check_plays(
     rounds: int,
     seed: int,
     tally: Tally,
-    where: Problem = PROBLEM,
-    means: Any = MEANS,
-    threshold: str | StoppingBase = "mixture",
+    trial: Trial = USUAL,
     compiled: bool = True,
 ) -> None:
     """Every play against all sets, or what the structure says of it; both engines."""
-    truth = where.inside(where.means(means))
-    stopping = make_stopping(threshold, where, [NEVER])
+    where, truth = trial.problem, trial.truth()
+    stopping = make_stopping(trial.threshold, where, [NEVER])
     watched, actions = GuardedSetup(make_rule(rule), where), where.actions
     sets = set(actions.sets(LISTED)) if (actions.size() or LISTED + 1) <= LISTED else None
     known = "one of all " + f"{len(sets):,}" if sets is not None else "a set of the structure"
-    run = Run(where, watched, stopping, truth, 1, seed, 0, "python")
+    run = Run(InitialState(where, watched, stopping, 1, "python"), truth, seed, 0)
     for t in range(rounds):
         before = run.seen.counts.copy()
         try:
@@ -210,4 +215,5 @@ def check_plays(
         )
         tally.add(f"the action is {known}, and was observed")
         tally.add("nothing else was written, bit for bit")
-    check_engines(where, watched.setup, stopping, truth, 1, rounds, seed, tally, compiled)
+    initial = InitialState(where, watched.setup, stopping)
+    check_engines(initial, truth, rounds, seed, tally, compiled)

@@ -13,7 +13,7 @@ from ..rewards import Gaussian
 from ..rules.presets import make_rule
 from ..simulation.api import simulate
 from ..simulation.result import error_interval
-from ..simulation.run import Run
+from ..simulation.runner import InitialState, Run
 from ..stopping.base import LISTED, Stopping, StoppingBase, check_level
 from ..stopping.registry import make_stopping
 from ..structures import Arms, Subsets
@@ -52,8 +52,9 @@ def check_stopping(
         stopping = make_stopping(threshold, where, DELTAS)
     _check_levels(stopping, tally)
     setup = make_rule("uniform").setup(where)
-    _check_stops(stopping, where, Run(where, setup, stopping, truth, 3, seed, 0, "python"), tally)
-    check_engines(where, setup, stopping, truth, len(DELTAS), rounds, seed, tally)
+    initial = InitialState(where, setup, stopping, len(DELTAS), "python")
+    _check_stops(stopping, where, Run(initial, truth, seed), tally)
+    check_engines(initial, truth, rounds, seed, tally)
     if means is None and problem is None:
         truth = np.array(ALMOST)
     sim = simulate(

@@ -12,6 +12,7 @@ from ..errors import CombGameError, either
 from ..problem import Problem
 from ..rewards import Bernoulli, Gaussian
 from ..rules.presets import make_rule
+from ..simulation.runner import InitialState
 from ..stopping.base import LISTED, NEVER
 from ..structures import StructureBase
 from ._report import Tally, check_engines, check_numbers, check_part, named
@@ -110,7 +111,8 @@ def _check_run(structure: StructureBase, rng: Any, tally: Tally, compiled: bool)
         return
     problem = Problem(structure, None, Gaussian(1.0))
     setup = make_rule("uniform").setup(problem)
-    check_engines(problem, setup, NEVER, rng.normal(size=structure.d), 1, 30, 0, tally, compiled)
+    initial = InitialState(problem, setup, NEVER)
+    check_engines(initial, rng.normal(size=structure.d), 30, 0, tally, compiled)
 
 
 def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None:

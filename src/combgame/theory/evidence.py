@@ -16,14 +16,14 @@ import numpy as np
 
 from ..engine.likelihood_ratio import against
 from ..engine.protocols import Game
-from ..engine.state import Floats, arms_of
+from ..engine.state import Floats, View, arms_of
 from ..engine.statistics import Seen
 from ..engine.user_code import own_errors
 from ..errors import InputError, must_be, said_by
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
 from ..rewards.gaussian import GaussianPart
-from ..stopping.base import Stopping, StoppingBase, Validity
+from ..stopping.base import StoppingBase, Validity
 from ..stopping.registry import make_stopping
 from ..tables import is_frame, totals
 from .complexity import order_of
@@ -214,26 +214,18 @@ def evidence(
         validity = stopping.validity
         level = stopping.threshold.level(rounds, 0)
         if stopping.watch is not None:  # the fees are part of what the value must exceed
-            value, level = _weighed(stopping, mine, mean, weight, scatter, best, rival, level)
+            found = looked(stopping, mine, mean, weight, scatter, best)
+            value, level = _weighed(found, best, rival, level)
     answer, other = (tuple(sorted(order[list(arms_of(one))].tolist())) for one in (best, rival))
     return Evidence(answer, other, float(value), level, validity)
 
 
-def _weighed(
-    stopping: Stopping,
-    problem: Problem,
-    mean: Floats,
-    counts: Floats,
-    scatter: Floats,
-    best: Floats,
-    rival: Floats,
-    level: float,
-) -> Shown:
+def _weighed(found: tuple[Game, Seen, View], best: Floats, rival: Floats, level: float) -> Shown:
     """Against the rival that is weakest after fees, which is written."""
-    game, seen, view = looked(stopping, problem, mean, counts, scatter, best)
-    less, other = float(view.evidence[0]), np.zeros(problem.d)
+    game, seen, view = found
+    less, other = float(view.evidence[0]), np.zeros(best.size)
     with own_errors():
-        least = game.judge.weakest(game, seen, best, other, np.zeros(problem.d))
+        least = game.judge.weakest(game, seen, best, other, np.zeros(best.size))
     rival[:] = other if least < less else view.rival
     return shown(game, seen, best, rival, min(least, less), level)
 
@@ -280,17 +272,3 @@ def _one(delta: Any) -> list[float]:
         what = "one number, such as 0.05"
         raise must_be("delta", delta, what, remedy="ask once for each of several", of="evidence")
     return deltas
-
-
-def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The answer that is best for these means, and the one that is nearest to it after one value of
-    each arm.
-    """
-    one = np.ones(problem.d)
-    seen = evidence(problem, means, one, spreads=None if problem.rewards.known else one)
-    return seen.answer, seen.rival
-
-
-def best_answer(problem: Problem, means: Any) -> tuple[int, ...]:
-    """The answer that is best for these means."""
-    return first_two(problem, means)[0]

@@ -25,7 +25,6 @@ from ..rules.presets import make_rule
 from ..stopping.registry import make_stopping
 from ..structures import Geometry
 from .complexity import complexity
-from .evidence import best_answer
 from .stopping_time import root
 
 OF_TIME = ("proved", "gaussian", "sub-gaussian", "stylised")  # thresholds that are a beta(t, delta)
@@ -198,7 +197,7 @@ def upper_bound(
         given, box = truth.tolist(), list(bounds)
         raise must_be("means", given, what, "give wider bounds", of="upper_bound", bounds=box)
     sigma = problem.rewards.spread(problem.d)
-    best = set(best_answer(problem, truth))
+    best = set(problem.best_two(truth)[0])
     size, answers = problem.actions.size(), problem.answers.sets(250_000)
     stopping = make_stopping(threshold, problem, deltas)
     return UpperBound(

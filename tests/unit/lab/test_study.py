@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 from tests.said import refused, says
 from tests.studies import HARD, PROBLEM, RULES, SAME, measure, state_of
 
@@ -60,7 +60,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     numbers draw the same.
     """
     means = [0.9, 0.5, 0.3, 0.3, 0.2, 0.1][: problem.d]
-    bench = make_bench(problem, means, name, 0.2, threshold, 7, 150, "python")
+    runner = Runner(RunSpec(problem, means, name, 0.2, threshold, 7, 150, "python"))
     study, game = (
         cg.Study(
             problem,
@@ -76,7 +76,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     rng, path = state_of(study).policy.rng, []
 
     numbers = state_of(study).policy.numbers  # the run draws in the order of its own numbers
-    assert numbers.order.tolist() == bench.numbers(0).order.tolist()
+    assert numbers.order.tolist() == runner.numbers(0).order.tolist()
 
     def look():
         state = state_of(study)
@@ -94,7 +94,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
         mine = sorted(todo.arms, key=lambda a: numbers.order.tolist().index(a))
         study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
         look()
-    run = bench.run(0)  # in steps, which change nothing
+    run = runner.begin(0)  # in steps, which change nothing
     for t in [*range(0, len(path) - 1, 7), len(path) - 1]:
         run.advance(t)
         places = {  # how values vary, and blocks, are compared where they matter

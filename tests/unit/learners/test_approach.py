@@ -13,7 +13,7 @@ from combgame.engine.action_table import fill_catalogue
 from combgame.engine.state import vector
 from combgame.learners._support import make_support
 from combgame.learners.lloo import make_approach, parameters, precision, radius
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner
 from tests.said import refused
@@ -105,7 +105,7 @@ def test_within_r_the_corrected_mass_is_all_of_it():
             assert wide > 2.0
     problem = cg.Problem(ACTIONS, cg.Arms(D), cg.Gaussian(1.0))
     setup = cg.CombGame(cg.LLOO(projection="coarse")).setup(problem)
-    run = Run(problem, setup, NEVER, np.linspace(0.5, 0.1, D), 1, 0, 0, "python")
+    run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.linspace(0.5, 0.1, D), 0, 0)
     part = run.rule.learner
     assert part.parameters.mass == math.inf and part.approach.coarse
     assert part.parameters._replace(mass=0.0) == parameters(D, SHAPE)._replace(mass=0.0)
@@ -171,7 +171,7 @@ def test_where_it_saves_no_action_the_run_is_that_without_sparsification():
     plays, learners = [], []
     for learner in (cg.LLOO(projection="approximate"), cg.LLOO(sparsify=False)):
         setup = cg.CombGame(learner, tracking="sample").setup(problem)
-        run = Run(problem, setup, NEVER, np.linspace(0.5, 0.1, 10), 1, 0, 0, "python")
+        run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.linspace(0.5, 0.1, 10), 0, 0)
         run.advance(260)
         plays.append(run.seen.counts.tolist())
         learners.append(run.rule.learner)

@@ -14,7 +14,7 @@ import combgame as cg
 from combgame.engine.numba import compiled
 from combgame.engine.state import arms_of
 from combgame.learners.product_hedge import product_hedge
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from tests import naive
 from tests.engine.test_engines import both
@@ -262,7 +262,10 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
         cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA)),
         cg.ProductAdaHedge(bonus),
     )
-    run, played = Run(problem, rule.setup(problem), NEVER, CLOSE, 1, 9, 0, "python"), []
+    run, played = (
+        Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), CLOSE, 9, 0),
+        [],
+    )
     for t in range(1, 201):
         run.advance(t)
         played.append(arms_of(run.view.action))
@@ -297,7 +300,10 @@ def test_counts_follow_the_weights(name):
     )
     rule = cg.ProductAdaHedge()
     run = Run(
-        problem, rule.setup(problem), NEVER, np.linspace(0.6, 0.2, structure.d), 1, 1, 0, "python"
+        InitialState(problem, rule.setup(problem), NEVER, 1, "python"),
+        np.linspace(0.6, 0.2, structure.d),
+        1,
+        0,
     )
     for t in range(100, 700, 100):
         run.advance(t)

@@ -10,7 +10,7 @@ from combgame.engine.action_table import make_catalogue, make_mixture
 from combgame.engine.state import vector
 from combgame.learners.base import Seating
 from combgame.learners.sftpl import MODULI
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner
 from tests.said import refused
@@ -90,12 +90,12 @@ def test_every_run_has_perturbations_of_its_own():
     setup, means = cg.CombGame(cg.SFTPL()).setup(problem), np.linspace(1, 0.5, 4)
     streams = []
     for number in (0, 1, 2, 0):
-        run = Run(problem, setup, NEVER, means, 1, 0, number, "python")
+        run = Run(InitialState(problem, setup, NEVER, 1, "python"), means, 0, number)
         streams.append(tuple(run.rule.learner.stream.tolist()))
         assert all(0 < x < most for x, most in zip(streams[-1], MODULI, strict=True))
     assert streams[0] == streams[3] and len(set(streams)) == 3
     random = cg.CombGame(cg.SFTPL(), start="random-covering").setup(problem)
-    runs = [Run(problem, random, NEVER, means, 1, 0, i, "python") for i in (0, 1)]
+    runs = [Run(InitialState(problem, random, NEVER, 1, "python"), means, 0, i) for i in (0, 1)]
     assert not np.array_equal(*(run.rule.learner.stream for run in runs))
 
 
@@ -103,7 +103,12 @@ def test_a_run_that_meets_many_actions_at_once_grows():
     """The catalogue has room for all that one round may meet."""
     problem = cg.Problem(cg.Subsets(12, 5), cg.Arms(12), cg.Gaussian(0.3))
     rule = cg.CombGame(cg.SFTPL(200))
-    run = Run(problem, rule.setup(problem), NEVER, np.linspace(1, 0.5, 12), 1, 0, 0, "python")
+    run = Run(
+        InitialState(problem, rule.setup(problem), NEVER, 1, "python"),
+        np.linspace(1, 0.5, 12),
+        0,
+        0,
+    )
     run.advance(12)
     assert run.rule.catalogue.size[0] > 300
 

@@ -18,8 +18,7 @@ from combgame.learners.base import Record
 from combgame.research.instances import alt2021 as the
 from combgame.rules.combgame import TAKEN
 from combgame.rules.gcb_pe import beta_sigma
-from combgame.simulation.run import Run
-from combgame.simulation.runner import Bench, make_bench
+from combgame.simulation.runner import InitialState, Run, Runner, RunSpec
 from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 from reproduction import TITLES, explanations, tables, timing
@@ -169,14 +168,14 @@ def test_gcb_pe_with_a_random_covering_draws_one_in_every_run():
         cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)),
         cg.GCBPE(0.05, covering="random"),
     )
-    bench = make_bench(
-        problem, [0.5, 0.3, 0.2, 0.1, 0.0], rule, [0.1], "gcb-pe", 3, 10**5, "python"
+    runner = Runner(
+        RunSpec(problem, [0.5, 0.3, 0.2, 0.1, 0.0], rule, [0.1], "gcb-pe", 3, 10**5, "python")
     )
     lengths = set()
     for number in range(12):
-        mine = bench.numbers(number)
+        mine = runner.numbers(number)
         rows = mine.rule.setup(mine.problem).rows
-        stop = int(bench.one(number).stops[0])
+        stop = int(runner.run(number).stops[0])
         assert set(rows[rows >= 0].tolist()) == set(range(5)) and stop % len(rows) == 0
         lengths.add(len(rows))
     assert len(lengths) > 1
@@ -358,7 +357,7 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
     setup = rule.setup(problem)
     LOGS.clear()
     setup = rule.setup(problem)
-    run = Run(problem, setup, NEVER, np.array(means), 1, 0, 0, "python")
+    run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.array(means), 0, 0)
     run.advance(len(run.start) + 260)
     log, ledger = run.rule.learner.log, run.rule.ledger
     assert len(log) == 260
@@ -516,7 +515,7 @@ def test_a_small_experiment_is_made_from_the_command_line(tmp_path, monkeypatch)
     )
     before = read(out, "line2")
     monkeypatch.setattr(
-        Bench, "one", lambda self, number: pytest.fail("a stored run was made again")
+        Runner, "run", lambda self, number: pytest.fail("a stored run was made again")
     )
     again = CliRunner().invoke(app, ["line2", "--runs", "3", "--out", str(out), "--json"])
     assert again.exit_code == 0, again.output
@@ -937,10 +936,10 @@ def test_the_page_on_the_paper_is_the_one_that_its_tables_give():
 
 def test_a_bench_is_the_same_wherever_it_runs():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    bench = make_bench(
-        problem, [0.5, 0.3, 0.2, 0.1], "ofw", [0.1, 0.01], "stylised", 3, 10**5, "python"
+    runner = Runner(
+        RunSpec(problem, [0.5, 0.3, 0.2, 0.1], "ofw", [0.1, 0.01], "stylised", 3, 10**5, "python")
     )
-    one, two = bench.one(4), bench.one(4)
+    one, two = runner.run(4), runner.run(4)
     assert (
         one.stops.tolist() == two.stops.tolist()
         and one.figures == two.figures
@@ -963,7 +962,7 @@ def test_what_is_there_can_be_shown_before_all_runs_are_made(tmp_path, monkeypat
     early = CliRunner().invoke(app, ["line2", "--out", str(out), "--so-far"])
     assert early.exit_code == 0 and not (out / "line2.csv").exists()
     small.campaign(10).run(out / "line2.db", engine="python")
-    monkeypatch.setattr(Bench, "one", lambda self, number: pytest.fail("a run was made"))
+    monkeypatch.setattr(Runner, "run", lambda self, number: pytest.fail("a run was made"))
     shown = CliRunner().invoke(app, ["line2", "--out", str(out), "--so-far"])
     assert shown.exit_code == 0, shown.output
     assert [row["runs"] for row in read(out, "line2")] == [10]

@@ -11,7 +11,7 @@ from combgame.research.campaign import execution as execute
 from combgame.research.campaign.report import show
 from combgame.research.campaign.store import open_store
 from combgame.simulation.result import error_interval
-from combgame.simulation.runner import Bench
+from combgame.simulation.runner import Runner
 from tests.campaigns import MEANS, PROBLEM, count, table, tiny, unmeasured, whole_table
 
 # ---- the same rows everywhere
@@ -66,18 +66,18 @@ def test_rows_do_not_depend_on_the_processes(tmp_path):
 @pytest.fixture
 def made(monkeypatch):
     """The numbers of the runs that are made in this process, in their order."""
-    numbers, one = [], Bench.one
+    numbers, one = [], Runner.run
 
     def counted(self, number):
         numbers.append(number)
         return one(self, number)
 
-    monkeypatch.setattr(Bench, "one", counted)
+    monkeypatch.setattr(Runner, "run", counted)
     return numbers
 
 
 def test_a_campaign_that_was_cut_off_anywhere_ends_with_the_same_table(tmp_path, monkeypatch, made):
-    campaign, one = tiny(runs=5), Bench.one
+    campaign, one = tiny(runs=5), Runner.run
     expected = whole_table(campaign, tmp_path)
     for end in range(10):
         path, calls = tmp_path / f"{end}.db", iter(range(end))
@@ -88,7 +88,7 @@ def test_a_campaign_that_was_cut_off_anywhere_ends_with_the_same_table(tmp_path,
             return one(self, number)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Bench, "one", cut_off)
+            patch.setattr(Runner, "run", cut_off)
             with pytest.raises(KeyboardInterrupt):
                 campaign.run(path, engine="python")
         stored = count(path)

@@ -11,8 +11,8 @@ import combgame as cg
 from combgame.engine.state import arms_of
 from combgame.learners import LearnerBase
 from combgame.rules.bonuses import make_bonus
-from combgame.simulation import permutation as numbering
-from combgame.simulation.run import Run
+from combgame.simulation import runner as numbering
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from tests import naive
 from tests.said import refused
@@ -29,7 +29,7 @@ CLOSE = np.array([0.32, 0.36, 0.31, 0.47, 0.45])  # 0.99 against 0.92: both answ
 
 
 def actions_of(problem, rule, means, rounds, number):
-    run = Run(problem, rule.setup(problem), NEVER, means, 1, 9, number, "python")
+    run = Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), means, 9, number)
     found = []
     for t in range(1, rounds + 1):
         run.advance(t)
@@ -83,7 +83,7 @@ def test_orders_say_what_they_need():
 def test_runs_say_how_many_learners_were_called():
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
     setup = cg.CombGame(per_answer=True).setup(problem)
-    run = Run(problem, setup, NEVER, MEANS, 1, 9, 0, "python")
+    run = Run(InitialState(problem, setup, NEVER, 1, "python"), MEANS, 9, 0)
     leaders = set()
     for t in range(1, 200):
         run.advance(t)
@@ -130,7 +130,7 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
 
     threshold = make_stopping("stylised", problem, [0.1])
     for number in range(4):
-        alone = Run(problem, setup, threshold, MEANS, 1, 3, number, "auto")
+        alone = Run(InitialState(problem, setup, threshold, 1, "auto"), MEANS, 3, number)
         alone.advance(10**6)
         assert alone.stops[0] == together.rounds[number] == again.rounds[number]
 
@@ -164,14 +164,10 @@ def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatc
         if isinstance(learner, cg.OFW):
             assert pair[0].rounds.tolist() == pair[1].rounds.tolist()
         run = Run(
-            with_it,
-            cg.CombGame(learner).setup(with_it),
-            NEVER,
+            InitialState(with_it, cg.CombGame(learner).setup(with_it), NEVER, 1, "python"),
             np.array([*means, 9.0]),
-            1,
             0,
             0,
-            "python",
         )
         run.advance(60)
         assert run.rule.reward[6] == 0.0 and np.all(run.rule.reward[:6] > 0)

@@ -13,7 +13,7 @@ import combgame as cg
 from combgame.engine.round import recommend
 from combgame.engine.state import View
 from combgame.rules import frank_wolfe
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping._penalty_forecast import LEAST, LONGEST
 from combgame.stopping.base import NEVER
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
@@ -28,7 +28,7 @@ def begun(rounds, threshold="mixture", answers=None, delta=1e-6, **options):
     problem = cg.Problem(cg.Subsets(5, 2), answers or cg.Arms(5), cg.Gaussian(SIGMA))
     stopping = make_stopping(threshold, problem, [delta])
     setup = cg.FrankWolfe(**options).setup(problem)
-    run = Run(problem, setup, stopping, MEANS, 1, 3, 0, "python")
+    run = Run(InitialState(problem, setup, stopping, 1, "python"), MEANS, 3, 0)
     run.advance(rounds)
     recommend(run.game, run.seen, run.view)
     return run
@@ -113,7 +113,9 @@ def test_where_rivals_are_charged_alike_nothing_is_foreseen():
         assert value == pytest.approx(lead**2 / (2 * spread)), threshold
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(supposed=0.1, shared=False))
     stopping = make_stopping("mixture", problem, [0.1])  # variances that are not known
-    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, MEANS, 1, 3, 0, "python")
+    run = Run(
+        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"), MEANS, 3, 0
+    )
     run.advance(100)
     assert run.game.judge.foresee(run.game, run.seen, run.view.best, run.view.rival) == 0.0
 
@@ -125,7 +127,7 @@ def test_rivals_that_are_left_out_would_change_no_bit(kappa, rounds, monkeypatch
 
     def scores():
         rule = cg.FrankWolfe(kappa=kappa, explore=8.0)  # far arms are seen often
-        run = Run(problem, rule.setup(problem), NEVER, means, 1, 1, 0, "python")
+        run = Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), means, 1, 0)
         rows, skipped = [], 0
         for t in range(3, rounds):
             run.advance(t)
@@ -152,14 +154,16 @@ def test_cheap_bounds_are_above_the_mixture_of_a_pair(seed):
     sigma = 10.0 ** rng.uniform(-2, 1, 3)
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(sigma.tolist()))
     run = Run(
-        problem,
-        cg.Uniform().setup(problem),
-        make_stopping("mixture", problem, [0.1]),
+        InitialState(
+            problem,
+            cg.Uniform().setup(problem),
+            make_stopping("mixture", problem, [0.1]),
+            1,
+            "python",
+        ),
         np.zeros(3),
-        1,
         0,
         0,
-        "python",
     )
     run.seen.counts[:] = np.floor(10.0 ** rng.uniform(0, 5, 3))
     run.seen.mean[:] = rng.normal(size=3) * 10.0 ** rng.uniform(-2, 1)
@@ -245,7 +249,9 @@ def test_what_is_foreseen_of_best_sets():
     sigma = np.random.default_rng(4).uniform(0.1, 0.3, structure.d)
     problem = cg.Problem(structure, None, cg.Gaussian(sigma.tolist()))
     stopping = make_stopping("mixture", problem, [1e-6])
-    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, means, 1, 3, 0, "python")
+    run = Run(
+        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"), means, 3, 0
+    )
     run.advance(60)
     recommend(run.game, run.seen, run.view)
     game, seen, view, judge = run.game, run.seen, run.view, run.game.judge

@@ -8,7 +8,7 @@ import pytest
 import combgame as cg
 from combgame.engine.round import recommend
 from combgame.research.instances.alt2021 import line, matroid
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from combgame.stopping.registry import make_stopping
 from combgame.theory.complexity import complexity
@@ -25,7 +25,7 @@ LISTS = (
 def tie(problem, means, counts):
     """A run in which each arm has shown a mean, in so many values 0 and 1."""
     setup = cg.FrankWolfe(explore=1e-6).setup(problem)
-    run = Run(problem, setup, NEVER, np.array(means), 1, 0, 0, "python")
+    run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.array(means), 0, 0)
     run.advance(problem.d)
     seen, n = run.seen, np.array(counts, dtype=float)
     seen.counts[:], seen.sums[:], seen.clock[0] = n, n * means, int(n.sum())
@@ -67,7 +67,7 @@ def test_tied_arms_that_always_show_the_same_are_played_alike():
     problem = cg.Problem(cg.Arms(6), None, cg.Bernoulli())
     setup = cg.FrankWolfe().setup(problem)
     for shown in (0.0, 1.0):
-        run = Run(problem, setup, NEVER, np.full(6, shown), 1, 0, 0, "python")
+        run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.full(6, shown), 0, 0)
         run.advance(120)
         assert run.seen.counts.tolist() == [20.0] * 6, shown
 
@@ -77,7 +77,12 @@ def test_distances_are_taken_at_what_the_counts_are_worth():
     rewards = cg.Gaussian(supposed=SIGMA, shared=False)
     problem = cg.Problem(*LISTS, rewards)
     stopping = make_stopping("mixture", problem, [1e-6])
-    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, np.array(MEANS), 1, 0, 0, "python")
+    run = Run(
+        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"),
+        np.array(MEANS),
+        0,
+        0,
+    )
     run.advance(600)
     seen, rule = run.seen, run.rule
     recommend(run.game, seen, run.view)
@@ -116,7 +121,9 @@ def test_no_arm_is_forgotten():
     """
     i = line(3, 4)
     rule = cg.FrankWolfe(explore=1.0, ease=1e-6)
-    run = Run(i.problem, rule.setup(i.problem), NEVER, np.array(i.means), 1, 0, 0, "auto")
+    run = Run(
+        InitialState(i.problem, rule.setup(i.problem), NEVER, 1, "auto"), np.array(i.means), 0, 0
+    )
     for t in (200, 1000, 5000):
         run.advance(t)
         assert (
@@ -132,7 +139,7 @@ def test_the_counts_follow_the_optimal_allocation():
     """
     i = matroid(20)
     problem, means = i.problem, np.array(i.means)
-    run = Run(problem, cg.FrankWolfe().setup(problem), NEVER, means, 1, 0, 0, "auto")
+    run = Run(InitialState(problem, cg.FrankWolfe().setup(problem), NEVER, 1, "auto"), means, 0, 0)
     run.advance(100_000)
     found = cg.evidence(problem, means, run.seen.counts).value / 100_000
     assert found == pytest.approx(1.0 / complexity(problem, means).time, rel=0.03)

@@ -15,9 +15,9 @@ from combgame.engine.round import STOPPED
 from combgame.engine.statistics import Seen
 from combgame.lab.policy import StudyState
 from combgame.rules import FixedSetup, padded
-from combgame.rules.checks import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted
+from combgame.rules.checks import READ, GuardedPart, GuardedSetup, playable, trusted
 from combgame.rules.uniform import UniformPart
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run, bind
 from combgame.stopping.registry import make_stopping
 from combgame.testing import check_rule
 from tests import golden
@@ -68,7 +68,7 @@ def a_run(problem, setup, means, engine="python"):
     """Under the given numbers."""
     threshold = "mixture" if problem.rewards.levels() else "stylised"
     stopping = make_stopping(threshold, problem, [1e-3])
-    return Run(problem, setup, stopping, np.array(means), 1, 0, 0, engine)
+    return Run(InitialState(problem, setup, stopping, 1, engine), np.array(means), 0, 0)
 
 
 SLIPS = {
@@ -219,7 +219,7 @@ SAME = {
 def test_runs_that_are_watched_are_the_same_runs(kind, engine):
     problem, ours, mine = SAME[kind]
     assert not foreign(ours) and foreign(mine)
-    assert isinstance(setup_of(mine, problem), GuardedSetup)
+    assert isinstance(bind(mine, problem), GuardedSetup)
     setups = ours.setup(problem), GuardedSetup(mine, problem)
     one, two = (a_run(problem, setup, MEANS, engine) for setup in setups)
     assert isinstance(two.rule, GuardedPart)
@@ -271,14 +271,12 @@ def test_what_is_foreign_and_a_rule_with_slots_is_watched_too():
 def test_what_is_made_of_our_parts_is_not_watched():
     """A description of one's own that makes them can do no harm, and keeps their blocks."""
     for rule in (Mine(), cg.CombGame(MyLearner())):
-        part, _ = setup_of(rule, PLATES if rule == Mine() else PROBLEM).fresh(
-            np.random.default_rng()
-        )
+        part, _ = bind(rule, PLATES if rule == Mine() else PROBLEM).fresh(np.random.default_rng())
         assert trusted(part) and not isinstance(part, GuardedPart)
-    part, _ = setup_of(Slipping(), PROBLEM).fresh(np.random.default_rng())
+    part, _ = bind(Slipping(), PROBLEM).fresh(np.random.default_rng())
     assert isinstance(part, GuardedPart) and not part.blocking
     with refused("rule-start-no-action"):
-        setup_of(Badly(), PROBLEM).fresh(np.random.default_rng())
+        bind(Badly(), PROBLEM).fresh(np.random.default_rng())
 
 
 @dataclass(frozen=True)

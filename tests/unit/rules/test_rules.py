@@ -17,8 +17,7 @@ from combgame.lab.policy import StudyState
 from combgame.lab.settings import check_setting
 from combgame.rules._allocation import make_allocation
 from combgame.rules.base import stopping_of
-from combgame.simulation.run import Run
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import InitialState, Run, Runner, RunSpec
 from combgame.stopping.base import NEVER
 from combgame.testing import check_rule, same
 from tests.naive.rules import (
@@ -61,7 +60,12 @@ def problem_of(case):
 
 def played(problem, rule, rounds, means=MEANS, number=2):
     """What the rule plays, round by round, under the user's numbers."""
-    run = Run(problem, rule.setup(problem), NEVER, np.array(means), 1, SEED, number, "python")
+    run = Run(
+        InitialState(problem, rule.setup(problem), NEVER, 1, "python"),
+        np.array(means),
+        SEED,
+        number,
+    )
     plays = []
     for t in range(1, rounds + 1):
         run.advance(t)
@@ -143,7 +147,7 @@ def test_clucb_stops_where_its_twin_does(case):
     means, deltas = (2.1, 1.2, 1.5, 0.8, 0.2, 0.4), [0.3, 0.01]
     problem, rule = problem_of(case), cg.CLUCB(0.3)
     own = rule.stopping(problem, deltas)
-    run = Run(problem, rule.setup(problem), own, np.array(means), 2, 7, 2, "python")
+    run = Run(InitialState(problem, rule.setup(problem), own, 2, "python"), np.array(means), 7, 2)
     run.advance(3000)
 
     class Stopped(CLUCBTwin):
@@ -249,7 +253,9 @@ def test_drawn_rivals_stop_where_the_public_code_stops():
     """
     problem, rule, draws = problem_of("best tree"), cg.Uniform(), 9
     stopping = stopping_of(rule, cg.DrawnRivals(draws), problem, [0.3])
-    run = Run(problem, rule.setup(problem), stopping, np.array(MEANS), 1, 7, 2, "python")
+    run = Run(
+        InitialState(problem, rule.setup(problem), stopping, 1, "python"), np.array(MEANS), 7, 2
+    )
     twin, seed, stopped = PublicCode(problem, rule, MEANS), 0, None
     for t in range(len(twin.start), 400):
         run.advance(t)
@@ -313,7 +319,12 @@ def test_thompson_draws_normals_by_the_spread_that_is_stated():
     ):
         problem = cg.Problem(cg.Arms(6), None, rewards, bounds=bounds)
         part = cg.Thompson(samples=1, delta=0.1).setup(problem).fresh(None)[0]
-        run = Run(problem, cg.Uniform().setup(problem), NEVER, np.array(MEANS), 1, 0, 0, "python")
+        run = Run(
+            InitialState(problem, cg.Uniform().setup(problem), NEVER, 1, "python"),
+            np.array(MEANS),
+            0,
+            0,
+        )
         run.advance(60)
         recommend(run.game, run.seen, run.view)
         part.choose(run.game, run.seen, run.view, np.random.default_rng(7))
@@ -349,8 +360,8 @@ def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
     tiny = 1e-30
     assert rounds(rule(), [0.3, tiny]) == rounds(rule(delta=tiny), [0.3, tiny])
     assert rounds(rule(), [0.3, tiny]) != rounds(rule(delta=0.3), [0.3, tiny])
-    bench = make_bench(problem, MEANS, rule(), [0.3, 0.02], "stylised", 0, 90)
-    assert bench.rule == rule(delta=0.02)
+    runner = Runner(RunSpec(problem, MEANS, rule(), [0.3, 0.02], "stylised", 0, 90))
+    assert runner.rule == rule(delta=0.02)
     five = cg.Instance("five", problem, MEANS)
     with refused("same-run", cg.InputError):
         cg.Campaign.cross("one", [five], [rule(), rule(delta=0.05)], delta=0.05)
@@ -391,7 +402,7 @@ def test_the_unit_of_the_values_changes_no_play(name):
 
 def test_csar_spends_its_budget_on_single_arms_and_ends_with_it():
     problem, rule = cg.Problem(cg.Arms(6), None, cg.Gaussian(0.5)), cg.CSAR(120)
-    run = Run(problem, rule.setup(problem), NEVER, np.array(MEANS), 1, 7, 2, "python")
+    run = Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), np.array(MEANS), 7, 2)
     run.advance(120)
     assert run.rule.phase[0] == 6 and run.rule.decided.sum() == -4.0
     how = {"threshold": "csar", "runs": 4, "engine": "python"}
@@ -407,7 +418,9 @@ def test_csar_spends_its_budget_on_single_arms_and_ends_with_it():
 def both(problem, rule, rounds=300, stopping=NEVER):
     runs = []
     for engine in ("python", "compiled"):
-        run = Run(problem, rule.setup(problem), stopping, np.array(MEANS), 1, 3, 1, engine)
+        run = Run(
+            InitialState(problem, rule.setup(problem), stopping, 1, engine), np.array(MEANS), 3, 1
+        )
         run.advance(rounds // 3)
         run.advance(rounds)
         runs.append(run)

@@ -12,7 +12,7 @@ from combgame.engine.action_table import make_catalogue, make_mixture
 from combgame.engine.state import vector
 from combgame.rules._trackers import make_tracker
 from combgame.rules.presets import make_rule
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 
 
@@ -80,7 +80,7 @@ def test_d_tracking_and_sampling_follow_their_definitions():
 def long_run(rule):
     problem = cg.Problem(cg.Subsets(7, 3), cg.Arms(7), cg.Gaussian(0.1))
     setup, means = make_rule(rule).setup(problem), np.linspace(0.5, 0.2, 7)
-    return Run(problem, setup, NEVER, means, 1, 0, 0, "compiled")
+    return Run(InitialState(problem, setup, NEVER, 1, "compiled"), means, 0, 0)
 
 
 @pytest.mark.compiled

@@ -16,8 +16,8 @@ from scipy.stats import ks_2samp
 import combgame as cg
 from combgame.errors import InputError
 from combgame.rules.presets import PRESETS
-from combgame.simulation import permutation as numbering
-from combgame.simulation.runner import make_bench
+from combgame.simulation import runner as numbering
+from combgame.simulation.runner import Runner, RunSpec
 from tests.said import refused
 
 EDGES = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "t")]
@@ -108,8 +108,8 @@ def own(monkeypatch):
 
 def outcomes(own, order, problem, means, rule, threshold):
     own(order)
-    bench = make_bench(problem, means, rule, 0.2, threshold, 3, 40, "python")
-    return [bench.one(k) for k in range(2)]
+    runner = Runner(RunSpec(problem, means, rule, 0.2, threshold, 3, 40, "python"))
+    return [runner.run(k) for k in range(2)]
 
 
 def assert_same_runs(own, first, second, r, means, rule, threshold="stylised"):
@@ -395,8 +395,10 @@ def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
             return None
 
     problem = cg.Problem(Own(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    bench = make_bench(problem, [0.5, 0.3, 0.2, 0.1], "ofw", 0.1, "stylised", 0, 100, "python")
-    assert bench.numbers(3).order.tolist() == [0, 1, 2, 3]
+    runner = Runner(
+        RunSpec(problem, [0.5, 0.3, 0.2, 0.1], "ofw", 0.1, "stylised", 0, 100, "python")
+    )
+    assert runner.numbers(3).order.tolist() == [0, 1, 2, 3]
     with refused("not-numbered", InputError) as caught:
         cg.simulate(
             problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", relabel=True, delta=0.1, threshold="proved"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import combgame as cg
 from combgame.cli.app import app
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 from combgame.stopping.registry import make_threshold
 from tests.said import refused
 
@@ -422,11 +422,11 @@ def test_who_leads_when_the_budget_ends_is_counted_by_hand():
     sim = cg.simulate(PROBLEM, MEANS, max_rounds=12, **settings)
     for delta in (0.1, 0.01):
         one = sim.at(delta)
-        bench = make_bench(PROBLEM, MEANS, "uniform", [0.1, 0.01], "mixture", 3, 12, "python")
+        runner = Runner(RunSpec(PROBLEM, MEANS, "uniform", [0.1, 0.01], "mixture", 3, 12, "python"))
         right = []
         for i in range(12):
-            mine = bench.numbers(i)
-            run = bench.run(i, mine)
+            mine = runner.numbers(i)
+            run = runner.begin(i, mine)
             run.advance(12)
             leads = np.flatnonzero(mine.theirs(run.view.best)).tolist() == [int(np.argmax(MEANS))]
             right.append(bool(one.correct[i]) if not one.capped[i] else leads)

@@ -8,9 +8,7 @@ import pytest
 
 import combgame as cg
 from combgame.rules.presets import make_rule
-from combgame.simulation.permutation import OWN, drawn
-from combgame.simulation.run import Run
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import OWN, InitialState, Run, Runner, RunSpec, drawn, in_order
 from combgame.stopping.registry import make_stopping
 from combgame.theory.stopping_time import root
 from tests.said import refused
@@ -76,14 +74,10 @@ def test_several_deltas_come_from_the_same_runs():
 def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
     threshold, order = make_stopping("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
     run = Run(
-        PROBLEM,
-        make_rule("uniform").setup(PROBLEM),
-        threshold,
+        InitialState(PROBLEM, make_rule("uniform").setup(PROBLEM), threshold, 1, "python"),
         np.array(MEANS)[order],
-        1,
         0,
         0,
-        "python",
     )
     for t in range(1, 10_000):
         if run.advance(t) == 0:
@@ -172,12 +166,12 @@ def test_runs_of_a_series_are_those_made_one_by_one(rule, threshold):
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
     chosen = cg.GCBPE(0.0325) if rule == "gcb-pe" else rule
     means = [0.9, 0.6, 0.5, 0.3, 0.1]
-    bench = make_bench(problem, means, chosen, [0.1, 0.01], threshold, 3, 200, "python")
+    runner = Runner(RunSpec(problem, means, chosen, [0.1, 0.01], threshold, 3, 200, "python"))
     for number in range(3):
-        together, mine = bench.one(number), bench.numbers(number)
+        together, mine = runner.run(number), runner.numbers(number)
         own = np.array(means)[mine.order]
-        setup, told = bench.rule.setup(problem), bench.stopping
-        alone = Run(problem, setup, told, own, 2, 3, number, "python")
+        setup, told = runner.rule.setup(problem), runner.stopping
+        alone = Run(InitialState(problem, setup, told, 2, "python"), own, 3, number)
         alone.advance(200)
         assert together.stops.tolist() == alone.stops.tolist()
         assert together.winners.tolist() == mine.theirs(alone.winners).tolist()
@@ -347,3 +341,37 @@ def test_the_command_line_does_not_advise_what_it_lacks(tmp_path):
         with refused("tie", cg.TieError) as caught:
             raise command(verb, file).exception
         assert caught.value.remedy == "change the means"
+
+
+def test_threads_play_the_same_runs_in_the_same_order():
+    runner = Runner(RunSpec(PROBLEM, MEANS, "uniform", 0.3, "stylised", 1, 300, "python"))
+    one, three = (list(in_order(runner, 12, jobs)) for jobs in (1, 3))
+    assert len({result.rounds for result in one}) > 1
+    for a, b in zip(one, three, strict=True):
+        assert a.stops.tolist() == b.stops.tolist() and a.lead == b.lead
+        assert a.winners.tolist() == b.winners.tolist()
+
+
+@pytest.mark.parametrize("end", ["an error", "nobody wants more"])
+def test_whatever_ends_a_simulation_in_threads_ends_its_runs(end, monkeypatch):
+    runner = Runner(RunSpec(PROBLEM, MEANS, "uniform", 1e-300, "stylised", 1, 10**8, "python"))
+    played, play = [], Runner.run
+
+    def run(self, number, wanted=None):
+        if number == 1 and end == "an error":
+            raise ValueError("a run failed")
+        if number < 2:
+            return number
+        played.append(play(self, number, wanted).rounds)
+        return number
+
+    monkeypatch.setattr(Runner, "run", run)
+    results = in_order(runner, 9, 2)
+    assert next(results) == 0
+    if end == "an error":
+        with pytest.raises(ValueError, match="a run failed"):
+            next(results)
+    else:
+        assert next(results) == 1
+        results.close()
+    assert played and all(rounds < 10**8 for rounds in played)

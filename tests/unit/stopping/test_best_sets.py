@@ -16,7 +16,7 @@ import combgame as cg
 from combgame.engine.likelihood_ratio import differ
 from combgame.engine.state import View, vector
 from combgame.engine.statistics import blank
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping._set_evidence import LEAST, MOST, conjugate, conjugates
 from combgame.stopping.mixture import SCALES
 from combgame.stopping.mixture_pairs import tail
@@ -489,7 +489,9 @@ def test_fewer_rounds_than_with_the_largest_fees():
 def test_weights_are_those_of_the_values_so_far():
     problem = cg.Problem(cg.grid_network(6), None, cg.Gaussian(1.0))
     stopping, means = make_stopping("mixture", problem, [1e-9]), np.zeros(problem.d)
-    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, means, 1, 0, 0, "python")
+    run = Run(
+        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"), means, 0, 0
+    )
     total, pulls, sums = 0.0, np.zeros(problem.d), np.zeros((3, problem.d))
     before = run.seen.sums + run.seen.rest
     for t in range(1, 80):

@@ -15,7 +15,7 @@ from combgame.engine.kernels import leaves_of
 from combgame.engine.round import recommend
 from combgame.engine.statistics import blank
 from combgame.rules.presets import make_rule
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping import block_effects as levels
 from combgame.stopping import mixture
 from combgame.stopping import mixture_bernoulli as coins_of
@@ -311,7 +311,7 @@ def ends_of(case, engine, steps, most=1000):
     threshold = "gaussian-counts" if case == "trees" else "mixture"
     stopping = make_stopping(threshold, problem, [0.1, 1e-3], **how)
     setup = make_rule(rule).setup(problem)
-    run = Run(problem, setup, stopping, np.array(means), 2, 4, 0, engine)
+    run = Run(InitialState(problem, setup, stopping, 2, engine), np.array(means), 4, 0)
     for t in range(last // steps, last + 1, last // steps):
         run.advance(t)
     recommend(run.game, run.seen, run.view)

@@ -22,7 +22,7 @@ from combgame.lab.analysis import batch_warning
 from combgame.lab.diagnostics import Squares, squares_of, surprise
 from combgame.lab.round import Record, Told, values_in
 from combgame.rules._exploration import joining
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import Runner, RunSpec
 from combgame.stopping.block_effects import CHANCES, RATIOS, SCALES, contrast, unknown_part
 from combgame.stopping.variance import FINEST
 from combgame.theory.confidence import _within, chance, within_plays
@@ -320,7 +320,7 @@ def test_a_campaign_draws_levels():
         for instance in (still, moved)
     )
     assert one.key != other.key and "level_sd" not in one.description
-    assert other.bench("python").level_sd == 4.0
+    assert other.runner("python").level_sd == 4.0
     with refused("must-be", InputError, name="level_sd"):
         cg.Instance("one", problem, means, level_sd=-1.0)
 
@@ -367,7 +367,7 @@ def test_a_study_reproduces_the_run_of_simulate():
             (todo,) = study.ask(1)
             mine = sorted(todo.arms, key=order.index)
             study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
-        run = make_bench(problem, means, rule, 0.05, "mixture", 7, 10**4, "python").run(0)
+        run = Runner(RunSpec(problem, means, rule, 0.05, "mixture", 7, 10**4, "python")).begin(0)
         run.advance(10**4)
         assert study.decision.rounds == run.stops[0] > 40
         ahead = float(run.view.evidence[0]) - run.game.judge.level(study.decision.rounds, 0)

@@ -21,7 +21,7 @@ from combgame.engine.round import STOPPED
 from combgame.engine.state import View
 from combgame.engine.statistics import blank
 from combgame.rewards.gaussian import FINE
-from combgame.simulation.run import Run
+from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.glr import c_gaussian, t_function
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.mixture_pairs import beyond, direction, tail
@@ -553,14 +553,10 @@ def test_the_rules_of_an_unknown_variance():
     )
     stopping = make_stopping("mixture", problem, [1e-9])
     run = Run(
-        problem,
-        cg.FrankWolfe().setup(problem),
-        stopping,
+        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"),
         np.array([3.0, 2.9, 2.8, 2.0]),
-        1,
         0,
         0,
-        "python",
     )
     values, before = [[] for _ in range(4)], run.seen.sums.copy()
     for t in range(1, 120):

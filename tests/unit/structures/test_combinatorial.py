@@ -11,8 +11,7 @@ import scipy.sparse
 
 import combgame as cg
 from combgame.engine.state import arms_of, vector
-from combgame.simulation.run import Run
-from combgame.simulation.runner import make_bench
+from combgame.simulation.runner import InitialState, Run, Runner, RunSpec
 from combgame.stopping.base import NEVER
 from combgame.stopping.registry import make_stopping
 from combgame.structures._graphs import forests
@@ -355,7 +354,7 @@ def test_both_engines_agree_on_every_compilable_structure(name):
     if isinstance(problem.rewards, cg.Gaussian):
         stopping = make_stopping("stylised", problem, [1e-300])
     runs = [
-        Run(problem, rule.setup(problem), stopping, means, 1, 0, 0, engine)
+        Run(InitialState(problem, rule.setup(problem), stopping, 1, engine), means, 0, 0)
         for engine in ("python", "compiled")
     ]
     for run in runs:
@@ -378,7 +377,12 @@ def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
     problem = cg.Problem(cg.Oracle(pairs, 5), cg.Arms(5), cg.Gaussian(0.3))
     means, found = np.array([0.9, 0.7, 0.5, 0.3, 0.1]), []
     for engine in ("python", "compiled"):
-        run = Run(problem, cg.CombGame(cg.OFW()).setup(problem), NEVER, means, 1, 0, 0, engine)
+        run = Run(
+            InitialState(problem, cg.CombGame(cg.OFW()).setup(problem), NEVER, 1, engine),
+            means,
+            0,
+            0,
+        )
         run.advance(120)
         found.append(run)
     assert same(tuple(found[0].seen), tuple(found[1].seen))
@@ -393,9 +397,9 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     means = np.array([0.3, 0.27, 0.26, 0.2, 0.1])
     runs = [
-        make_bench(problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, eliminate=True).run(
-            0
-        )
+        Runner(
+            RunSpec(problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, eliminate=True)
+        ).begin(0)
         for engine in ("python", "compiled")
     ]
     for run in runs:
@@ -431,9 +435,9 @@ def test_elimination_in_phases_looks_at_their_ends_only():
     assert np.all(phases.rounds >= each.rounds)
     assert phases.rounds.mean() <= 1.25 * each.rounds.mean()
     assert phases.error_rate <= 0.2
-    run = make_bench(
-        problem, means, "lloo", 0.1, "gaussian", 0, 100_000, "python", eliminate="phases"
-    ).run(0)
+    run = Runner(
+        RunSpec(problem, means, "lloo", 0.1, "gaussian", 0, 100_000, "python", eliminate="phases")
+    ).begin(0)
     left = []
     for t in range(1, 400):
         run.advance(t)

@@ -17,7 +17,7 @@ from combgame.engine.protocols import jitable
 from combgame.lab.client._wire import status_data, status_from
 from combgame.rewards.gaussian import GaussianPart
 from combgame.rules import FixedSetup, padded
-from combgame.simulation.run import Run
+from combgame.simulation.runner import Run
 from combgame.stopping.registry import make_stopping
 from combgame.testing import (
     check_learner,

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from ..._values import impartial
 from ...errors import CombGameError, InputError, must_be, unknown
-from ...learners.base import impartial
 from ...problem import check_deltas
 from ...rules import RuleBase
 from ...rules.base import describe

@@ -27,10 +27,8 @@ from ...engine.state import arms_of
 from ...errors import CombGameError, EngineError, InputError, StoreError
 from ...problem import Problem
 from ...simulation.cuda import PORTION, OnCard
-from ...simulation.run import Outcome
-from ...simulation.runner import CARD, TEMPLATES, Bench
+from ...simulation.runner import CARD, TEMPLATES, Runner, RunResult
 from ...theory.complexity import Complexity, least_time, lower_bound
-from ...theory.evidence import best_answer
 from ...theory.stopping_time import limit
 from .executors import Here, Pool, open_pool
 from .lock import locked
@@ -50,19 +48,19 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
         raise InputError("other-sources", text, remedy=remedy, worker=worker(), **about)
     began = time.perf_counter()
     card = _on_card(configuration) if engine == CARD else None
-    bench = _bench(configuration, "auto" if engine == CARD else engine)
-    best = best_answer(bench.problem, bench.means)
+    runner = _runner(configuration, "auto" if engine == CARD else engine)
+    best = runner.problem.best_two(runner.means)[0]
     if card is not None:
         found = card.batch(first, number)
         each = (time.perf_counter() - began) / number
         made = [
-            Outcome(found.stops[k], found.winners[k], int(found.rounds[k]), {}, each)
+            RunResult(found.stops[k], found.winners[k], int(found.rounds[k]), {}, each)
             for k in range(number)
         ]
-        rows = [_row(outcome, first + k, best) for k, outcome in enumerate(made)]
+        rows = [_row(result, first + k, best) for k, result in enumerate(made)]
         who = f"{worker()}, {card.name}"
         return Chunk(configuration.key, first, rows, sources, who, time.perf_counter() - began)
-    rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
+    rows = [_row(runner.run(run), run, best) for run in range(first, first + number)]
     return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
 
 
@@ -83,7 +81,7 @@ def worker() -> str:
 def _on_card(configuration: Configuration) -> OnCard | None:
     """The runs of a configuration on a card; None: its parts stay on the processor."""
     try:
-        return OnCard(configuration.bench(CARD), TEMPLATES)
+        return OnCard(configuration.runner(CARD), TEMPLATES)
     except EngineError as error:
         if error.code in ("card-part", "card-memory", "card-compile"):
             return None
@@ -91,20 +89,20 @@ def _on_card(configuration: Configuration) -> OnCard | None:
 
 
 @lru_cache(maxsize=8)
-def _bench(configuration: Configuration, engine: str) -> Bench:
-    return configuration.bench(engine)
+def _runner(configuration: Configuration, engine: str) -> Runner:
+    return configuration.runner(engine)
 
 
-def _row(outcome: Outcome, run: int, best: tuple[int, ...]) -> Row:
-    stops = [int(stop) for stop in outcome.stops]
+def _row(result: RunResult, run: int, best: tuple[int, ...]) -> Row:
+    stops = [int(stop) for stop in result.stops]
     answers = [
         [int(a) for a in arms_of(winner)] if stop >= 0 else []
-        for winner, stop in zip(outcome.winners, stops, strict=True)
+        for winner, stop in zip(result.winners, stops, strict=True)
     ]
     correct = [
         stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)
     ]
-    return Row(run, stops, answers, correct, outcome.rounds, outcome.figures, outcome.seconds)
+    return Row(run, stops, answers, correct, result.rounds, result.figures, result.seconds)
 
 
 @dataclass
@@ -342,17 +340,17 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
         place = (c.instance.problem, c.instance.means)
         if place not in times:
             times[place] = least_time(c.instance.problem, c.instance.means)
-        solved, bench = times[place], c.bench()
-        best = best_answer(bench.problem, bench.means)
-        bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]
-        stopping = bench.stopping
+        solved, runner = times[place], c.runner()
+        best = runner.problem.best_two(runner.means)[0]
+        bounds = [lower_bound(runner.problem, solved, delta) for delta in c.deltas]
+        stopping = runner.stopping
         ends = [
-            limit(stopping, bench.problem, bench.means, solved, k) for k in range(len(c.deltas))
+            limit(stopping, runner.problem, runner.means, solved, k) for k in range(len(c.deltas))
         ]
         compared.append(
             {
                 "best": list(best),
-                "answer": bench.problem.label(best),
+                "answer": runner.problem.label(best),
                 "time": solved.time,
                 "gap": solved.gap,
                 "bounds": [None if math.isnan(bound) else bound for bound in bounds],

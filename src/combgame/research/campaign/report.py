@@ -20,8 +20,8 @@ import numpy as np
 from ..._display.progress import Say, shows_bar
 from ..._display.text import Column, rendered
 from ..._messages import Sentence
-from ...simulation.permutation import RELABELLED, drawn
 from ...simulation.result import summary
+from ...simulation.runner import RELABELLED, drawn
 from .store import Chunk, Row, Store
 
 TRYING = "compiling and trying each configuration"

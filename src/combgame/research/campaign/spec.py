@@ -15,7 +15,7 @@ from ...io import alike, identity, to_data
 from ...problem import Problem
 from ...rules import RuleBase
 from ...rules.base import describe
-from ...simulation.runner import Bench, check_level_sd, make_bench
+from ...simulation.runner import Runner, RunSpec, check_level_sd
 from ...stopping.base import StoppingBase
 
 
@@ -70,12 +70,12 @@ class Configuration:
         """Everything that determines its runs, as plain data. Names do not; how many runs there are
         does not.
         """
-        bench = self.bench()
+        runner = self.runner()
         determines = {
             "problem": self.instance.problem.unnamed(),
             "means": self.instance.means,
-            "rule": bench.rule,  # with the delta that it plays by
-            "threshold": bench.stopping.name,
+            "rule": runner.rule,  # with the delta that it plays by
+            "threshold": runner.stopping.name,
             "deltas": self.deltas,
             "max_rounds": self.max_rounds,
             "seed": self.seed,
@@ -87,7 +87,7 @@ class Configuration:
         if isinstance(self.threshold, StoppingBase):  # whose name may be cut
             determines["stopping"] = self.threshold
         i = self.instance.problem
-        made_by = others(bench.rule, self.threshold, i.actions, i.answers, i.rewards)
+        made_by = others(runner.rule, self.threshold, i.actions, i.answers, i.rewards)
         if made_by is not None:  # of an edited part there are no runs yet
             determines["parts"] = made_by
         data: dict[str, Any] = alike(to_data(determines))
@@ -100,20 +100,22 @@ class Configuration:
     def key(self) -> str:
         return identity(self.description)
 
-    def bench(self, engine: str = "auto") -> Bench:
+    def runner(self, engine: str = "auto") -> Runner:
         i = self.instance
         try:
-            return make_bench(
-                i.problem,
-                i.means,
-                self.rule,
-                self.deltas,
-                self.threshold,
-                self.seed,
-                self.max_rounds,
-                engine,
-                relabel=self.relabel,
-                level_sd=i.level_sd,
+            return Runner(
+                RunSpec(
+                    i.problem,
+                    i.means,
+                    self.rule,
+                    self.deltas,
+                    self.threshold,
+                    self.seed,
+                    self.max_rounds,
+                    engine,
+                    relabel=self.relabel,
+                    level_sd=i.level_sd,
+                )
             )
         except TieError as error:
             raise said_by(TieError, error.sentence.within(instance=i.name)) from None

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...engine.jit import jitable
 from ...engine.likelihood_ratio import REFERENCES, differ, rebuild
 from ...engine.protocols import Weigher
 from ...engine.state import Fixed, FixedInts, Floats, Ints
@@ -61,9 +60,9 @@ class DetoursPart(NamedTuple):
         )
         price, ahead, spent = self.price, self.ahead, self.spent
         steps = walk(first, arm, head, best, along, on, place)
-        toll(weigher.offer, first, arm, head, best, along, place, price)
+        self.pay(weigher.offer, best, along, place)
         for i in range(steps):
-            back(first, arm, head, best, on, price, self.chance[begin], begin, ahead)
+            self.look_back(best, on, begin)
             bound = -math.inf
             for r in range(base.size):
                 spent[r, 0] = base[r]
@@ -97,7 +96,7 @@ class DetoursPart(NamedTuple):
                     depth += 1
                     option[depth] = first[u]
                     continue
-                n = around(arm, head, along, place, begin, via, depth + 1, arms, sign)
+                n = self.list_detour(along, place, begin, via, depth + 1)
                 value = weigher.confront(best, arms, sign, n) + self.chance[begin, u]
                 if not value >= least:
                     least = value
@@ -107,76 +106,44 @@ class DetoursPart(NamedTuple):
             begin = head[along[i]]
         return min(least, lowest)
 
+    def pay(self, offer: Floats, best: Floats, along: Ints, place: Ints) -> None:
+        """Write what it costs, for each reference, to take an edge and to leave out the path up to
+        the place of its head.
+        """
+        first, arm, head, price = self.first, self.arm, self.head, self.price
+        for r in range(offer.shape[0]):
+            for v in range(first.size - 2):
+                for k in range(first[v], first[v + 1]):
+                    if best[arm[k]] < 0.5:
+                        price[r, k] = offer[r, arm[k]]
+                        for i in range(place[v], place[head[k]]):
+                            price[r, k] += offer[r, arm[along[i]]]
 
-@jitable
-def toll(
-    offer: Floats,
-    first: Ints,
-    arm: Ints,
-    head: Ints,
-    best: Floats,
-    along: Ints,
-    place: Ints,
-    price: Floats,
-) -> None:
-    """What it costs, for each reference, to take an edge and to leave out the path up to the place
-    of its head.
-    """
-    for r in range(offer.shape[0]):
-        for v in range(first.size - 2):
-            for k in range(first[v], first[v + 1]):
-                if best[arm[k]] < 0.5:
-                    price[r, k] = offer[r, arm[k]]
-                    for i in range(place[v], place[head[k]]):
-                        price[r, k] += offer[r, arm[along[i]]]
+    def look_back(self, best: Floats, on: Ints, begin: int) -> None:
+        """Write the cheapest way from each node back to the path, with the odds of ending there,
+        for detours that begin at a node.
+        """
+        first, arm, head, price, ahead = self.first, self.arm, self.head, self.price, self.ahead
+        chance = self.chance[begin]
+        for r in range(ahead.shape[0]):
+            for v in range(first.size - 3, begin - 1, -1):
+                ahead[r, v] = math.inf
+                for k in range(first[v], first[v + 1]):
+                    if best[arm[k]] < 0.5:
+                        u = head[k]
+                        rest = chance[u] if on[u] == 1 else ahead[r, u]
+                        ahead[r, v] = min(ahead[r, v], price[r, k] + rest)
 
-
-@jitable
-def back(
-    first: Ints,
-    arm: Ints,
-    head: Ints,
-    best: Floats,
-    on: Ints,
-    price: Floats,
-    chance: Floats,
-    begin: int,
-    ahead: Floats,
-) -> None:
-    """The cheapest way from each node back to the path, with the odds of ending there; for detours
-    that begin at a node.
-    """
-    for r in range(ahead.shape[0]):
-        for v in range(first.size - 3, begin - 1, -1):
-            ahead[r, v] = math.inf
-            for k in range(first[v], first[v + 1]):
-                if best[arm[k]] < 0.5:
-                    u = head[k]
-                    rest = chance[u] if on[u] == 1 else ahead[r, u]
-                    ahead[r, v] = min(ahead[r, v], price[r, k] + rest)
-
-
-@jitable
-def around(
-    arm: Ints,
-    head: Ints,
-    along: Ints,
-    place: Ints,
-    begin: int,
-    via: Ints,
-    length: int,
-    arms: Ints,
-    sign: Floats,
-) -> int:
-    """The arms of a detour and of what it goes around; how many."""
-    n = 0
-    for j in range(length):
-        arms[n], sign[n] = arm[via[j]], 1.0
-        n += 1
-    for i in range(place[begin], place[head[via[length - 1]]]):
-        arms[n], sign[n] = arm[along[i]], -1.0
-        n += 1
-    return n
+    def list_detour(self, along: Ints, place: Ints, begin: int, via: Ints, length: int) -> int:
+        """List the arms of a detour and of what it goes around; return how many there are."""
+        n = 0
+        for j in range(length):
+            self.arms[n], self.sign[n] = self.arm[via[j]], 1.0
+            n += 1
+        for i in range(place[begin], place[self.head[via[length - 1]]]):
+            self.arms[n], self.sign[n] = self.arm[along[i]], -1.0
+            n += 1
+        return n
 
 
 def detours(
