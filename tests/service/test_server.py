@@ -366,9 +366,9 @@ def test_it_says_how_it_is(service):
     service.get(at)
     text = service.call("GET", "/metrics").body.decode()
     route = 'method="GET",route="/api/v1/studies/{name}",status="200"'
-    assert f"combgame_requests_total{{{route}}} 1\n" in text
-    assert 'combgame_request_seconds_bucket{route="/api/v1/studies/{name}",le="+Inf"} 1\n' in text
-    assert "combgame_open_studies 1\n" in text
+    assert f"combgame_requests_total{{{route}}} 1.0\n" in text
+    assert 'combgame_request_seconds_bucket{le="+Inf",route="/api/v1/studies/{name}"} 1.0\n' in text
+    assert "combgame_open_studies 1.0\n" in text
     assert service.get("openapi.json").data["openapi"].startswith("3.")
 
 

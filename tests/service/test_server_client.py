@@ -445,6 +445,18 @@ class Losing:
                 far.sendall(data)
 
 
+def test_requests_go_through_the_proxy_of_the_environment(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        client = cg.Client("http://lab.example:8000", timeout=5.0, patience=0.0)
+        with ThreadPoolExecutor(1) as pool, pytest.raises(cg.StoreError, match="answers with 503"):
+            names = pool.submit(client.list)
+            with proxy.accept()[0] as asked:
+                assert asked.recv(100).startswith(b"GET http://lab.example:8000/api/v1/studies ")
+                asked.sendall(b"HTTP/1.1 503 Not now\r\nContent-Length: 0\r\n\r\n")
+            names.result()
+
+
 def test_answers_that_are_lost_do_nothing_twice(service, tmp_path):
     way = Losing(service, 3)
     there = cg.Client(way.url, client="me").create(PROBLEM, name="twin", delta=0.1)

@@ -11,9 +11,11 @@ from dataclasses import replace
 
 import pytest
 
+import combgame as cg
 from combgame.lab.server.files import fitting
 from combgame.lab.server.registry import make_token
 from combgame.lab.server.settings import Limits
+from tests.said import refused
 from tests.services import PROBLEM, process, serving
 
 resource = pytest.importorskip("resource")
@@ -127,6 +129,16 @@ def test_connections_count_before_the_handshake_of_tls(place, certificate, caplo
         ):
             secure.sendall(b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n")
             assert secure.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_client_asks_for_a_certificate_that_the_machine_trusts(place, certificate, monkeypatch):
+    with serving(place, tokens=False, more=certificate) as service:
+        url = f"https://localhost:{service.port}"
+        with refused("distrusted", cg.StoreError):
+            cg.Client(url, patience=5.0).list()
+        monkeypatch.setenv("SSL_CERT_FILE", certificate["ssl_certfile"])
+        with cg.Client(url) as client:
+            assert client.list() == []
 
 
 # ---- bodies

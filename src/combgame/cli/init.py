@@ -1,5 +1,6 @@
 """combgame init: a problem file, from a few questions or a table of names."""
 
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -15,6 +16,7 @@ LEVELS = (
     "May everything that is measured at once read high or low as a whole, as the wells of a plate, "
     "a day or a batch do (yes or no)?"
 )
+SCHEMA = "problem.schema.json"
 COLUMN = ("arm", "arms", "name", "names", "variant", "variants")
 
 
@@ -45,6 +47,14 @@ def init(
         ),
     ] = None,
     goal: Annotated[str | None, typer.Option(help="maximise or minimise.")] = None,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            help="Write problem.schema.json beside it, by which editors check the file and "
+            "complete what is typed.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,6 +102,11 @@ def init(
     asked = Questions(arms, play, find, noise, sigma, goal=goal, levels=levels)
     text = written(asked, out.name)
     problem, _ = problem_from(tomllib.loads(text), str(out))  # or a sentence
+    if schema:
+        from ..io.models import problem_schema
+
+        save(out.with_name(SCHEMA), json.dumps(problem_schema(), indent=1) + "\n")
+        text = f"#:schema ./{SCHEMA}\n{text}"
     save(out, text)
     put(
         {"out": str(out), "arms": problem.d},

@@ -3,10 +3,9 @@ it.
 """
 
 from .descriptions import alike, from_data, identity, to_data
-from .problem_file import STRUCTURES, problem_from, read_problem, read_toml, rule_from
+from .problem_file import problem_from, read_problem, read_toml, rule_from
 
 __all__ = [
-    "STRUCTURES",
     "alike",
     "from_data",
     "identity",

@@ -1,63 +1,38 @@
-"""Data -> problem: each kind says what it makes and which keys it takes, each key how its value is
-read.
+"""Data -> problem, by the models of `models.py`, with every error as a sentence.
 
 What people write -> rules: a preset's name, or a table of options.
 """
 
-import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._messages import LONGEST
 from ..engine.state import Floats
-from ..errors import CombGameError, InputError
-from ..problem import GOALS, Problem
-from ..rewards import Bernoulli, Bounded, Gaussian
-from ..rewards.gaussian import no_longer_known
+from ..errors import CombGameError, InputError, real, whole
+from ..problem import Problem
 from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
 from ..rules.presets import PRESETS
-from ..structures import (
-    AlmostAllSets,
-    Arms,
-    Geometry,
-    IntegerProgram,
-    Listed,
-    Matchings,
-    Partition,
-    Paths,
-    SpanningTrees,
-    Subsets,
-    grid_network,
-    line_network,
-)
-from .parsing import (
-    Kind,
-    Place,
-    arm,
-    arms,
-    at_least,
-    box,
-    by_name,
-    each,
-    edges,
-    either,
-    keyed,
-    limits,
-    node,
-    number,
-    numbers,
-    pair,
-    positive,
-    seconds,
-    several_sets,
-    side,
-    sizes,
-    text,
-    truth,
-)
+from ..structures import Geometry
+from .parsing import Place, keyed, together
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+WHAT = {  # what a value must be, by the type of pydantic's error
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "float_type": "a number",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "int_type": "a whole number",
+    "less_than_equal": "at most {le}",
+    "list_type": "a list",
+    "string_type": "a text",
+}
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -97,104 +72,6 @@ def read_problem(path: str | os.PathLike[str]) -> tuple[Problem, Floats | None]:
     return problem_from(read_toml(path), str(path))
 
 
-def _programme(
-    arms: int, matrix: list[list[float]], low: Any, high: Any, exact: bool, seconds: float
-) -> IntegerProgram:
-    return IntegerProgram((matrix, low, high) if matrix else [], arms, exact, seconds)
-
-
-def _shared(value: Any, at: Place) -> Any:
-    """Whether arms share a sigma, or which do: a list of groups, or a table of them."""
-    if isinstance(value, Mapping):
-        return {name: arms(group, at.at(name)) for name, group in value.items()}
-    return either(truth, several_sets)(value, at)
-
-
-def _gaussian(
-    sigma: Any, shared: Any, supposed: Any, level: str | None, known: bool | None
-) -> Gaussian:
-    if known is not None:
-        raise no_longer_known()
-    return Gaussian(sigma, shared, supposed, level)
-
-
-STRUCTURES: dict[str, Kind] = {
-    "arms": Kind(Arms, {"arms": positive}),
-    "subsets": Kind(Subsets, {"arms": positive, "size": positive}),
-    "partition": Kind(Partition, {"groups": several_sets, "sizes": sizes}),
-    "paths": Kind(Paths, {"edges": edges, "source": node, "sink": node}),
-    "spanning-trees": Kind(SpanningTrees, {"edges": edges}),
-    "matchings": Kind(
-        Matchings,
-        {
-            "rows": side,
-            "columns": side,
-            "size": positive,
-            "forbidden": each(pair, "pairs [row, column]"),
-        },
-        {"size": None, "forbidden": ()},
-    ),
-    "almost-all": Kind(
-        AlmostAllSets, {"arms": positive, "needle": either(arm, arms)}, {"needle": 0}
-    ),
-    "listed": Kind(Listed, {"sets": several_sets, "arms": positive}),
-    "integer-program": Kind(
-        _programme,
-        {
-            "arms": positive,
-            "A": each(numbers, "rows of numbers"),
-            "low": limits,
-            "high": limits,
-            "exact": truth,
-            "time_limit": seconds,
-        },
-        {"low": -math.inf, "high": math.inf, "exact": False, "time_limit": 60.0},
-    ),
-    "grid-network": Kind(grid_network, {"stages": positive}),
-    "line-network": Kind(line_network, {"width": positive, "layers": positive}),
-}
-
-
-REWARDS: dict[str, Kind] = {
-    "gaussian": Kind(
-        _gaussian,
-        {
-            "sigma": by_name(either(number, numbers)),
-            "shared": _shared,
-            "supposed": by_name(either(number, numbers)),
-            "level": text,
-            "known": truth,
-        },
-        {"sigma": None, "shared": True, "supposed": None, "level": None, "known": None},
-    ),
-    "bernoulli": Kind(Bernoulli, {}),
-    "bounded": Kind(Bounded, {"low": number, "high": number}),
-}
-
-
-def _made(value: Any, at: Place, kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> Any:
-    """What a table with a kind describes; `given` stands for keys that are not there."""
-    known = list(kinds)
-    if not isinstance(value, Mapping):
-        raise at.must_be(value, "a table with a kind, one of {known:quoted}", known=known)
-    if "kind" not in value:
-        raise at.missing("kind", "use one of {known:quoted}", known=known)
-    kind = kinds.get(value["kind"]) if isinstance(value["kind"], str) else None
-    if kind is None:
-        raise at.at("kind").unknown(value["kind"], kinds)
-    needless = {**given, **kind.defaults}
-    required = ["kind", *(key for key in kind.keys if key not in needless)]
-    table = keyed(value, at, required, [key for key in kind.keys if key in needless])
-    values = [
-        read(table[key], at.at(key)) if key in table else needless[key]
-        for key, read in kind.keys.items()
-    ]
-    try:
-        return kind.make(*values)
-    except CombGameError as error:
-        raise at.within(error) from None
-
-
 def problem_from(
     data: Mapping[str, Any], where: str | Place = "problem"
 ) -> tuple[Problem, Floats | None]:
@@ -211,50 +88,94 @@ def problem_from(
     >>> problem.actions, problem.answers, means
     (Subsets(3, 2), Arms(3), array([2., 3., 1.]))
     """
+    from pydantic import ValidationError
+
+    from .models import ProblemFile
+
     root = where if isinstance(where, Place) else Place(where)
-    data = keyed(
-        data, root, ["actions", "rewards"], ["answers", "names", "bounds", "goal", "truth"]
-    )
-    names, given = None, {}
-    if "names" in data:
-        names = each(_name, "texts, one per arm")(data["names"], root.at("names"))
-        root, given = root._replace(names=tuple(names)), {"arms": len(names)}
+    if not isinstance(data, Mapping):
+        raise root.must_be(data, "a table", "the keys are {keys:list}", keys=_keys(()))
+    given = data.get("names")
+    names = list(given) if isinstance(given, list | tuple) else []
+    context = {"names": [one for one in names if isinstance(one, str)]}
+    at = Place("", root.key)  # what is wrong is said of the file once
+    try:
+        read = ProblemFile.model_validate(data, context=context)
+    except ValidationError as error:
+        wrong = [_error(one, at, data, names) for one in error.errors(include_url=False)]
+        raise together(wrong, root.where) from None
+    errors: list[InputError] = []
+
+    def made(key: str, make: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return make(*given)
+        except CombGameError as error:
+            errors.append((at.at(key) if key else at).within(error))
+
+    def table(key: str, arms: int | None) -> Any:
+        described = getattr(read, key)
+        if arms is None and getattr(described, "arms", 0) is None:
+            keys = _keys((key, described.kind))
+            errors.append(at.at(key).missing("arms", "the keys are {keys:list}", keys=keys))
+            return None
+        return made(key, described.make, arms)
+
+    actions, rewards = table("actions", len(names) or None), made("rewards", read.rewards.make)
+    answers = table("answers", actions.d) if actions is not None and read.answers else None
     means = None
-    if "truth" in data:
-        truth = keyed(data["truth"], root.at("truth"), ["means"])
-        means = _means(truth["means"], root.at("truth").at("means"))
-    bounds = box(data["bounds"], root.at("bounds")) if "bounds" in data else None
-    goal = data.get("goal", "maximise")
-    if goal not in GOALS:
-        raise root.at("goal").unknown(goal, ("maximise", "minimise"))
-    actions = _made(data["actions"], root.at("actions"), STRUCTURES, given)
-    answers = None
-    if "answers" in data:
-        answers = _made(data["answers"], root.at("answers"), STRUCTURES, {"arms": actions.d})
-    rewards = _made(data["rewards"], root.at("rewards"), REWARDS, {})
-    try:
-        problem = Problem(actions, answers, rewards, names, bounds, goal)
-    except CombGameError as error:
-        raise root.within(error) from None
-    try:
-        return problem, None if means is None else problem.means(means)
-    except CombGameError as error:
-        raise root.at("truth").within(error) from None
+    if not errors:
+        problem = made("", Problem, actions, answers, rewards, read.names, read.bounds, read.goal)
+        if problem is not None and read.truth is not None:
+            means = made("truth", problem.means, read.truth.means)
+    if errors:
+        raise together(errors, root.where)
+    return problem, means
 
 
-def _name(value: Any, at: Place) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise at.must_be(value, "a text that is not empty: the name of an arm")
-    return value
+def _keys(path: tuple[Any, ...]) -> list[str]:
+    """Return the keys of the table at a path that pydantic gives."""
+    from .models import KINDS, ProblemFile, Truth
+
+    table = ProblemFile if not path else Truth if path[0] == "truth" else KINDS[path[1]]
+    return list(table.model_fields)
 
 
-def _means(value: Any, at: Place) -> Any:
-    if isinstance(value, Mapping):
-        return {name: number(mean, at.at(name)) for name, mean in value.items()}
-    if not isinstance(value, list | tuple):
-        what = "a list of numbers, one per arm, or a table of names and numbers"
-        raise at.must_be(value, what)
-    return numbers(value, at)
+def _error(error: "ErrorDetails", at: Place, data: Any, names: list[Any]) -> InputError:
+    """Return an error of pydantic's as a sentence with the code that programs know."""
+    from .models import REWARDS, STRUCTURES, TAGS
+
+    path, value, kind, about = error["loc"], error["input"], error["type"], error.get("ctx", {})
+    kinds, outer, inside = list(REWARDS if path[0] == "rewards" else STRUCTURES), at, data
+    for depth, step in enumerate(path):
+        if depth == 1 and path[0] in ("actions", "answers", "rewards"):
+            continue  # the kind
+        if step in TAGS and not (isinstance(inside, Mapping) and step in inside):
+            continue
+        outer, at = at, at.at(step)
+        try:
+            inside = inside[step]
+        except (LookupError, TypeError):
+            inside = None
+    match kind:
+        case "missing":
+            return outer.missing(str(path[-1]), "the keys are {keys:list}", keys=_keys(path[:-1]))
+        case "extra_forbidden" | "invalid_key":
+            return outer.unknown_key(path[-1], _keys(path[:-1]))
+        case "union_tag_not_found":
+            return at.missing("kind", "use one of {known:quoted}", known=kinds)
+        case "union_tag_invalid":
+            return at.at("kind").unknown(value["kind"], kinds)
+        case "literal_error":
+            return at.unknown(value, ("maximise", "minimise"))
+        case "model_attributes_type":
+            return at.must_be(value, "a table with a kind, one of {known:quoted}", known=kinds)
+        case "arm" if names:
+            remedy = "the names are {names:quoted 10}"
+            return at.must_be(value, "an arm", remedy, names=names[:LONGEST])
+        case "arm":
+            return at.must_be(value, "an arm", "there are no names, so give its number, from 0")
+    said = WHAT[kind].format(**about) if kind in WHAT else error["msg"]
+    return at.must_be(value, "{said}", said=said)
 
 
 def rule_from(data: str | Mapping[str, Any], where: str | Place = "rule") -> RuleBase:
@@ -340,21 +261,33 @@ def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
     """
     if key == "bonus" and isinstance(value, Mapping):
         table = keyed(value, at, [], ["b", "c"])
-        given = {one: number(table[one], at.at(one)) for one in table}
+        given = {one: _number(table[one], at.at(one)) for one in table}
         try:
             return theory_bonus(**given)
         except InputError as error:
             raise at.within(error) from None
     if key == "geometry" and isinstance(value, Mapping):
         table = keyed(value, at, Geometry._fields)
-        diameter, psi, phi = (float(number(table[one], at.at(one))) for one in Geometry._fields[:3])
-        return Geometry(diameter, psi, phi, truth(table["exact"], at.at("exact")))
+        kinds = (1.0, 1.0, 1.0, True)
+        read = zip(Geometry._fields, kinds, strict=True)
+        return Geometry(*(_option(one, table[one], kind, at.at(one)) for one, kind in read))
     if isinstance(usual, bool):
-        return truth(value, at)
+        if not isinstance(value, bool):
+            raise at.must_be(value, "true or false")
+        return value
     if isinstance(usual, int):
-        return at_least(0)(value, at)
+        try:
+            return whole(at.key, value, 0)
+        except InputError as error:
+            raise error.within(where=at.where) from None
     if isinstance(usual, float):
-        return float(number(value, at))
+        return float(_number(value, at))
     if isinstance(usual, str) and not isinstance(value, str):
         raise at.must_be(value, "a text, such as {usual!r}", usual=usual)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _number(value: Any, at: Place) -> Any:
+    if not real(value):
+        raise at.must_be(value, "a number")
+    return value

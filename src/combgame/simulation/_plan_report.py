@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from .._display.html import element, fragment, inline, table
+from .._display.html import inline, render
 from .._display.plotting import figure, log_scale, style
 from .._display.text import aligned
 from .._messages import Sentence
@@ -158,14 +158,15 @@ def as_html(plan: Row, picture: Any) -> str:
         ["-" if row[key] is None else said(row[key]) for key, said in wanted.items()]
         for row in rows
     ]
-    parts = [
-        element("p", plan["sentence"], "lead"),
-        table([HEADS.get(key, key) for key in wanted], cells, left=list(wanted).index("delta")),
-        *([] if picture is None else [inline(picture, "Rounds against delta")]),
-        element("p", COLUMNS, "small"),
-        *(element("p", f"{name} is {one}.", "small") for name, one in plan["validity"].items()),
-    ]
-    return fragment(parts)
+    return render(
+        "fragment.html",
+        lead=plan["sentence"],
+        head=[HEADS.get(key, key) for key in wanted],
+        rows=cells,
+        left=list(wanted).index("delta"),
+        picture=None if picture is None else inline(picture, "Rounds against delta"),
+        notes=[COLUMNS, *(f"{name} is {one}." for name, one in plan["validity"].items())],
+    )
 
 
 def _of(rows: Sequence[Row], limit: Row) -> list[Row]:

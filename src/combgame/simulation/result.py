@@ -303,8 +303,7 @@ def as_html(simulations: Sequence[Simulation]) -> str:
     head, body, (_, *notes) = tabled(simulations)
     rows = [row for simulation in simulations for row in simulation.report()]
     drawn = html.inline(plotting.picture(rows), "Rounds needed")
-    said = [html.element("p", note, "small") for note in notes]
-    return html.fragment([html.table(head, body, left=2), drawn, *said])
+    return html.render("fragment.html", head=head, rows=body, left=2, picture=drawn, notes=notes)
 
 
 def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:

@@ -2,18 +2,24 @@
 sentence.
 """
 
+import json
 import math
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 
 import combgame as cg
-from combgame.io import STRUCTURES, problem_from, read_problem, read_toml, rule_from
+from combgame.io import problem_from, read_problem, read_toml, rule_from
+from combgame.io.models import STRUCTURES, problem_schema
 from combgame.rules import RuleBase
 from combgame.rules.presets import PRESETS
+from tests.paths import ROOT
 from tests.said import case, check_refusals, refused
 
+SCHEMA = ROOT / "docs" / "problem.schema.json"
 DESIGN = """
 names = ["wt", "A12G", "K7R", "L3P", "T9S"]
 [actions]
@@ -120,7 +126,7 @@ MADE = {
             "arms": 4,
             "A": [[3.0, 2, 2, 1], [1, 1, 0, 0]],
             "low": "-inf",
-            "high": [4, math.inf],
+            "high": [4, "inf"],
         },
         cg.IntegerProgram(([[3, 2, 2, 1], [1, 1, 0, 0]], -math.inf, [4, math.inf]), 4),
     ),
@@ -240,7 +246,7 @@ STRUCTURED = [
     acts("must-be", {**NET, "edges": "s->t"}, name="actions.edges", value="s->t"),
     acts("must-be", {**NET, "edges": [["s", "t"], ["s"]]}, name="actions.edges[1]", value=["s"]),
     acts("must-be", {**NET, "edges": [["s", "t", 3]]}, name="actions.edges[0]"),
-    acts("must-be", {**NET, "edges": [["s", 0.5]]}, name="actions.edges[0]", value=0.5),
+    acts("must-be", {**NET, "edges": [["s", 0.5]]}, name="actions.edges[0]", value=["s", 0.5]),
     acts("unknown", {**NET, "sink": "x"}, key="actions", of="Paths", kind="sink", name="x"),
     acts("must-be", {**NET, "sink": True}, name="actions.sink", value=True),
     acts("cycle", {**NET, "edges": [["s", "a"], ["a", "s"], ["a", "t"]]}, key="actions"),
@@ -248,7 +254,7 @@ STRUCTURED = [
     acts("must-be", matchings("ab"), name="actions.rows", value="ab"),
     acts("must-be", matchings(2, forbidden=[[0, 1, 2]]), name="actions.forbidden[0]"),
     acts("no-such-pair", matchings(2, forbidden=[[0, 5]]), key="actions", pair=(0, 5)),
-    acts("must-be", {**PROGRAMME, "A": [1, 1, 1]}, name="actions.A[0]", value=1),
+    acts("must-be", {**PROGRAMME, "A": [1, [1, 1, 1]]}, name="actions.A[0]", value=1),
     acts("must-be", {**PROGRAMME, "A": [[1, 1, 1], [1]]}, of="IntegerProgram", d=3),
     acts("infeasible", {**PROGRAMME, "low": 1.5, "high": 1.7}, key="actions"),
     acts("must-be", {**PROGRAMME, "high": "two"}, name="actions.high", value="two"),
@@ -305,6 +311,39 @@ def test_bad_data_get_one_sentence_that_names_the_place_the_value_and_the_remedy
     check_refusals(BAD[part], cg.InputError, "p.toml")
 
 
+def test_all_that_is_wrong_is_said_at_once_each_with_its_code_and_its_remedy():
+    odd = {"kind": "subsets", "size": 0, "sice": 2}
+    data = {"actions": odd, "rewards": {"kind": "gaussian", "sigma": ["x", 1, "y"]}, "goal": "best"}
+    with refused("several-problems", cg.InputError, where="p.toml", n=5) as caught:
+        problem_from(data, "p.toml")
+    assert str(caught.value) == (
+        "p.toml: 5 problems: actions.size = 0 must be at least 1. actions.sice is not known; the "
+        "keys are kind, arms, size. rewards.sigma[0] = 'x' must be a number. rewards.sigma[2] = "
+        "'y' must be a number. goal = 'best' is not known; use one of maximise, minimise."
+    )
+    codes = [one.code for one in caught.value.arguments["problems"]]
+    assert codes == ["must-be", "unknown-key", "must-be", "must-be", "unknown"]
+    data = {**BASE, "actions": subsets(size=5), "rewards": {"kind": "gaussian", "sigma": 0}}
+    with refused("several-problems", cg.InputError, n=2):  # as the classes say
+        problem_from(data)
+    with refused("several-problems", cg.InputError, n=50) as caught:
+        problem_from({**BASE, "names": [3] * 50})
+    assert len(caught.value.arguments["problems"]) == 10
+
+
+def test_the_committed_schema_is_that_of_the_model():
+    """python -m tests.unit.io.test_files writes it anew."""
+    assert json.loads(SCHEMA.read_text()) == problem_schema()
+
+
+def test_an_editor_accepts_what_is_read_and_refuses_a_wrong_key():
+    valid = jsonschema_rs.validator_for(problem_schema()).is_valid
+    for data, _ in MADE.values():
+        assert valid({"actions": data, "rewards": {"kind": "bernoulli"}}), data
+    assert valid(tomllib.loads(DESIGN))
+    assert not valid({**tomllib.loads(DESIGN), "goals": "maximise"})
+
+
 def test_a_long_value_is_cut():
     with refused("must-be", cg.InputError, name="names") as caught:
         problem_from({**BASE, "names": "x" * 1000}, "p.toml")
@@ -322,7 +361,7 @@ FILES = [
     ),
     ('names = ["a"]\n# café\n'.encode("latin-1"), "not-utf-8", {"line": 2, "byte": 0xE9}),
     (DESIGN.encode("utf-16"), "not-utf-8", {"line": 1}),
-    (b"", "missing-key", {"key": "actions"}),
+    (b"", "several-problems", {"n": 2}),
     (SIZE, "must-be", {"name": "actions.size", "value": "3"}),
 ]
 
@@ -452,3 +491,7 @@ def test_a_rule_from_outside_works_by_its_fields(monkeypatch):
         rule_from({"rule": "greedy", "steps": 2.5}, "r")
     with refused("wrong-type", cg.InputError, where="r", keys=["weights"]):
         rule_from({"rule": "greedy", "weights": "x"}, "r")
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(problem_schema(), indent=1) + "\n")

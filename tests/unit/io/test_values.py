@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import combgame as cg
 from combgame._values import Description, arguments, is_value
-from combgame.io import STRUCTURES, alike, from_data, identity, to_data
+from combgame.io import alike, from_data, identity, to_data
 from combgame.io.descriptions import below
+from combgame.io.models import STRUCTURES
 from combgame.learners import LearnerBase
 from combgame.rules import RuleBase
 from combgame.rules.bonuses import StylisedBonus, TheoryBonus

@@ -385,9 +385,11 @@ def test_names_with_markup_and_every_other_text_are_escaped(tmp_path):
         assert any("<script>alert(1)</script>" in one for one in read.texts)
     save(study.plot(), tmp_path / "a")
     assert "酵素" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert html.table(["<a>"], [["<b>"]]).count("&lt;") == 2
-    assert "&lt;c&gt;" in html.facts([("x", "<c>")]) and "&lt;d&gt;" in html.listed(["<d>"])
-    assert "<title>&lt;e&gt;</title>" in html.page("<e>", [])
+    known = {"lead": "<a>", "head": ["<b>"], "rows": [["<c>"]], "left": 1, "notes": ["<d>"]}
+    assert html.render("fragment.html", **known, picture=None).count("&lt;") == 4
+    pieces = html.environment().get_template("pieces.html").module
+    assert "&lt;e&gt;" in pieces.facts([("x", "<e>")]) and "&lt;f&gt;" in pieces.listed(["<f>"])
+    assert "<title>&lt;g&gt;</title>" in html.render("sheet.html", title="<g>")
 
 
 def test_a_certified_study_says_so_first():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame.io import problem_from, read_problem, to_data
 from combgame.io.descriptions import from_data
+from combgame.io.models import problem_schema
 from combgame.lab import corrections as carrying
 from combgame.lab.inputs import coincidence
 from combgame.lab.round import fingerprint
@@ -243,6 +244,10 @@ def test_init_takes_a_table_of_names_or_refuses_in_a_sentence(tmp_path, monkeypa
     for noise in ("unknown", "bernoulli", "bounded"):
         assert init("p.toml", "--names", "names.csv", "--noise", noise, "--force").exit_code == 0
         assert read_problem("p.toml")[0].d == 3
+    init("p.toml", *how, "--force", "--schema")
+    assert Path("p.toml").read_text().startswith("#:schema ./problem.schema.json\n")
+    assert json.loads(Path("problem.schema.json").read_text()) == problem_schema()
+    assert read_problem("p.toml")[0] == wanted
     Path("p.toml").unlink()
     with refused("names-not-given"):
         init()

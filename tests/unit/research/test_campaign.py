@@ -233,7 +233,7 @@ def test_whatever_determines_a_run_makes_another():
 
 
 def test_progress_says_the_rate_and_the_time_left(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_terminal", lambda screen: True)
+    monkeypatch.setattr(progress, "_terminal", lambda: True)
     tiny(runs=30).run(tmp_path / "a.db", engine="python", progress=True)
     err = capsys.readouterr().err
     assert "tiny: 100%" in err and "60/60 runs" in err and "runs/s" in err and "left" in err

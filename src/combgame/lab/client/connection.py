@@ -1,6 +1,5 @@
 """Requests to a service: sent again while it does not answer, and done once nevertheless."""
 
-import http.client
 import json
 import os
 import random
@@ -20,21 +19,21 @@ from ._wire import error_from
 
 AGAIN = (429, 502, 503, 504)  # then it may answer later
 USUAL = 'a URL of a service, such as "http://127.0.0.1:8000"'
-LARGEST = 2**30  # bytes of an answer
 
 
 class Connection:
     """A service at a URL. timeout: seconds to wait for an answer; patience: seconds during which a
     request that is not answered is made again. Its threads have a name in common, and connections
-    of their own; a process that is forked with it has both for itself.
+    of their own; a process that is forked with it has both for itself. Proxies and certificates are
+    those of the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE).
     """
 
     def __init__(self, url: Any, token: str | None, timeout: float, patience: float) -> None:
         try:
             parts = urlsplit(url if isinstance(url, str) else "")
-            port = parts.port
+            parts.port  # noqa: B018  (or a ValueError)
         except ValueError:
-            parts, port = urlsplit(""), None
+            parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
             raise InputError("bad-service", "url must be " + USUAL)  # it may hold a secret
         if "@" in parts.netloc:
@@ -49,9 +48,7 @@ class Connection:
         for name, seconds in (("timeout", timeout), ("patience", patience)):
             if not real(seconds) or not 0.0 <= seconds < 1e6:
                 raise must_be(name, seconds, "a number of seconds")
-        self.scheme, self.host, self.port = parts.scheme, str(parts.hostname), port
-        self.base = parts.path.rstrip("/")
-        self.url = f"{parts.scheme}://{parts.netloc}{self.base}"
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self.timeout, self.patience = max(timeout, 0.001), patience
         self._token, self._mine = token, threading.local()
         self._tags = {os.getpid(): secrets.token_hex(5)}
@@ -93,9 +90,11 @@ class Connection:
             known.close()
 
     def _path(self, pieces: tuple[str, ...]) -> str:
-        return "/".join([self.base, "api", "v1", *(quote(one, safe="") for one in pieces)])
+        return "/".join([self.url, "api", "v1", *(quote(one, safe="") for one in pieces)])
 
-    def _answered(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Any:
+    def _answered(self, method: str, url: str, body: bytes | None, more: dict[str, str]) -> Any:
+        import httpx
+
         headers = {"Accept": "application/json", "User-Agent": f"combgame/{__version__}", **more}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token.strip()}"
@@ -103,10 +102,10 @@ class Connection:
         while True:
             error: CombGameError
             try:
-                status, said = self._once(method, path, body, headers)
-            except (OSError, http.client.HTTPException) as lost:
+                status, said = self._once(method, url, body, headers)
+            except (OSError, httpx.RequestError, httpx.InvalidURL) as lost:
                 self.close()
-                if isinstance(lost, ssl.SSLCertVerificationError):
+                if "CERTIFICATE_VERIFY_FAILED" in str(lost):
                     raise self._distrusted(lost) from lost
                 error = self._unreachable(lost)
             else:
@@ -121,20 +120,15 @@ class Connection:
             wait = min(2.0 * wait, 5.0)
 
     def _once(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
+        import httpx
+
         mine = self._own()
-        known: http.client.HTTPConnection | None = mine.http
-        if known is None:
-            if self.scheme == "https":
-                known = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout)
-            else:
-                known = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
-            mine.http = known
-        known.request(method, path, body, headers)
-        answer = known.getresponse()
-        said = answer.read(LARGEST)
-        return answer.status, said
+        if mine.http is None:  # certificates are those that the machine trusts
+            mine.http = httpx.Client(verify=ssl.create_default_context(), timeout=self.timeout)
+        answer: httpx.Response = mine.http.request(method, url, content=body, headers=headers)
+        return answer.status_code, answer.content
 
     def _read(self, said: bytes) -> Any:
         try:

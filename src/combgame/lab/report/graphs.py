@@ -6,12 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..._display.plotting import short
 from ..._display.text import count
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MOST_NODES, MOST_EDGES = 60, 150  # more cannot be read
 WIDE, TALL, EDGE = 640.0, 420.0, 40.0  # of the picture at most, and what stays free around it
@@ -33,10 +36,12 @@ class Network(NamedTuple):
     left: int = 0
 
 
-def drawn(network: Network) -> str:
-    """An <svg> element; nothing where the graph is too large to be read."""
+def drawn(network: Network) -> "Markup":
+    """Return an <svg> element; nothing where the graph is too large to be read."""
+    from markupsafe import Markup
+
     if len(network.nodes) > MOST_NODES or len(network.edges) > MOST_EDGES:
-        return ""
+        return Markup()
     place, tall = placed(network)
     lines: list[str] = []
     marks: list[str] = []
@@ -48,7 +53,7 @@ def drawn(network: Network) -> str:
     dots = [
         _node(network, number, name, place[number]) for number, name in enumerate(network.nodes)
     ]
-    return (
+    return Markup(
         f'<svg class="network" xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDE:g}" '
         f'viewBox="0 0 {WIDE:g} {tall:g}"><title>{escape(label(network))}</title>\n'
         + "\n".join([*lines, *marks, *dots])

@@ -6,14 +6,16 @@ table share.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..._display.html import element, facts, fragment, inline, listed, page, section, table
+from ..._display.html import inline, render
 from ..._display.plotting import MOST, shown
 from ..._display.text import count, figure
 from .figures import picture
 from .graphs import drawn as draw_network
 
+TEMPLATES = Path(__file__).parent / "templates"
 WIDE, TALL = 200.0, 18.0
 
 
@@ -91,14 +93,6 @@ STATES = {
 }
 LONG = 2000  # rounds; of more, the first and the last are listed
 ROWS = 200  # arms in the table of estimates
-SPARE = (
-    "Best use: if the estimates were known to be the truth. Where a round has room that no "
-    "comparison needs, it goes to any arm."
-)
-EDGES = (
-    "The thick lines are the leading answer; the number on an edge says how many values it has; "
-    "a dashed edge has none."
-)
 LABELS = {
     "estimates": "Estimates of the arms, the best at the top",
     "evidence": "Evidence for the leader, and what is needed, over the rounds",
@@ -107,48 +101,68 @@ LABELS = {
 
 
 def report(data: Data) -> str:
-    """The report as a page that stands alone."""
-    parts = [
-        element("h1", data["name"]),
-        _state(data) + " " + element("span", f"as of {data['made']}", "small"),
-        *_lead(data),
-        *section("The decision", [facts(_decision(data))]),
-        *section("Pictures", _pictures(data)),
-        *section("The network", _network(data)),
-        *section("Estimates", _estimates(data)),
-        *section("What it rests on", _assumptions(data)),
-        *section("Noise check", _noise(data)),
-        *section("Plan and what happened", _plan(data)),
-        *section("Who measured", _people(data)),
-        *section("Every round", _rounds(data)),
-        *section("What else happened", _others(data)),
-        *section("How to check it", _check(data)),
-    ]
-    return page(f"{data['name']}: report", parts)
+    """Return the report as a page that stands alone."""
+    status, settings, drawn = data["status"], data["status"]["settings"], data["drawn"]
+    network = None if data["network"] is None else draw_network(data["network"])
+    labels = {} if drawn is None else LABELS
+    decision = data["decision"]
+    return render(
+        "report.html",
+        TEMPLATES,
+        **_lead(data),
+        **({"estimates": []} if drawn is None else _estimates(data)),
+        **_plan(data),
+        title=f"{data['name']}: report",
+        decided=list(_decision(data)),
+        pictures=[
+            inline(picture({**drawn, "title": label, "warning": ""}, kind), label)
+            for kind, label in labels.items()
+        ],
+        optimal=drawn is not None and any(one["optimal"] is not None for one in drawn["arms"]),
+        network=network,
+        unit=data["unit"],
+        assumptions=[] if decision is None else [one["text"] for one in decision["assumptions"]],
+        settings=[(key.replace("_", " "), one) for key, one in settings.items() if one],
+        stated=data["problem"]["values"],
+        noise=said(status.get("noise")),
+        doubts=[one["text"] for one in status["doubts"]],
+        among=data["among"],
+        people=[(who, f"{asked:,}", f"{values:,}") for who, asked, values in data["people"]],
+        rounds=_rounds(data["rounds"]),
+        others=[
+            [one["when"], one["what"], one["round"] or "", one["who"] or "-", one["reason"] or ""]
+            for one in data["others"]
+        ],
+        head=status["head"],
+        made=data["made"],
+        version=data["version"],
+    )
 
 
 def short(data: Data) -> str:
-    """What a notebook shows: where it stands, the picture, what to do."""
-    status = data["status"]
-    parts = [element("strong", f"study {data['name']}") + " " + _state(data), *_lead(data)]
-    if data["drawn"] is not None:
-        drawn = {**data["drawn"], "title": "", "warning": ""}
-        parts.append(inline(picture(drawn, "estimates"), data["drawn"]["title"]))
-    spent = f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"
-    parts.append(
-        element("p", f"{spent}, {count(len(status['pending']), 'round')} pending.", "small")
+    """Return what a notebook shows: where it stands, the picture, what to do."""
+    status, drawn = data["status"], data["drawn"]
+    return render(
+        "notebook.html",
+        TEMPLATES,
+        **_lead(data),
+        picture=None
+        if drawn is None
+        else inline(picture({**drawn, "title": "", "warning": ""}, "estimates"), drawn["title"]),
+        spent=f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}",
+        pending=count(len(status["pending"]), "round"),
     )
-    return fragment(parts)
 
 
-def _state(data: Data) -> str:
+def _state(data: Data) -> tuple[str, str]:
+    """Return where the study stands, and the class of these words."""
     state = data["status"]["state"]
     if state == "certified" and data["contradicted"]:
-        return element("span", "certified only if the noise were as stated", "state")
+        return "certified only if the noise were as stated", ""
     words = STATES.get(state, state)
     if state == "certified" and (label := _label(data)) != "proved":
         words += f" (by a threshold that is {label})"
-    return element("span", words, f"state {state.split()[0]}")
+    return words, state.split()[0]
 
 
 def _label(data: Data) -> str:
@@ -158,23 +172,25 @@ def _label(data: Data) -> str:
     return str(data["status"]["validity"]["arguments"]["label"])
 
 
-def _lead(data: Data) -> list[str]:
-    """The first sentences, and what must not be overlooked."""
+def _lead(data: Data) -> Data:
+    """Return the name, the first sentences, and what must not be overlooked."""
     status, decision = data["status"], data["decision"]
-    said = [] if decision is None else [decision["sentence"]["text"]]
+    first = [] if decision is None else [decision["sentence"]["text"]]
     if decision is None and status["leader"]:
-        said.append(
+        first.append(
             f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
             "not certified yet."
         )
     if decision is None or not decision["certified"]:
-        said.append(status["next"]["text"])
+        first.append(status["next"]["text"])
     warned = [] if data["drawn"] is None else [data["drawn"]["warning"]]
     warned += [one["text"] for one in status["notes"] + status["doubts"]]
-    return [
-        *(element("p", text, "lead") for text in said),
-        *(element("p", text, "warn") for text in warned if text),
-    ]
+    return {
+        "name": data["name"],
+        "stands": _state(data),
+        "first": first,
+        "warned": [text for text in warned if text],
+    }
 
 
 def _decision(data: Data) -> Iterator[tuple[str, Any]]:
@@ -239,27 +255,8 @@ def said(thing: Any) -> str:
     return "" if thing is None else str(thing)
 
 
-def _pictures(data: Data) -> Iterator[str]:
-    if data["drawn"] is None:
-        yield element("p", "There are no values yet.")
-        return
-    for kind, label in LABELS.items():
-        yield inline(picture({**data["drawn"], "title": label, "warning": ""}, kind), label)
-    if any(one["optimal"] is not None for one in data["drawn"]["arms"]):
-        yield element("p", SPARE, "small")
-
-
-def _network(data: Data) -> Iterator[str]:
-    if data["network"] is not None:
-        made = draw_network(data["network"])
-        yield made
-        if made:
-            yield element("p", EDGES, "small")
-
-
-def _estimates(data: Data) -> Iterator[str]:
-    if data["drawn"] is None:
-        return
+def _estimates(data: Data) -> Data:
+    """Return the rows of the estimates, their kinds, and the notes below."""
     drawn = data["drawn"]
     some = shown(drawn["arms"], ROWS, drawn["least_first"])
     rows = [
@@ -267,7 +264,6 @@ def _estimates(data: Data) -> Iterator[str]:
         for one in some.arms
     ]
     kinds = ["best" if one["leads"] else "rival" if one.get("rival") else "" for one in some.arms]
-    yield table(["arm", "values", data["unit"], "from", "to"], rows, kinds=kinds)
     given = any(one["low"] is not None or one["high"] is not None for one in some.arms)
     what = drawn["interval"]
     notes = [f"From, to: {what}." if given else f"{what[:1].upper()}{what[1:]}."]
@@ -286,85 +282,51 @@ def _estimates(data: Data) -> Iterator[str]:
     if some.silent:
         names = ", ".join(str(one["arm"]) for one in some.silent[:MOST])
         notes.append(f"No value: {names}{', ...' if len(some.silent) > MOST else ''}.")
-    yield element("p", " ".join(notes), "small")
+    return {"estimates": rows, "kinds": kinds, "notes": notes}
 
 
-def _assumptions(data: Data) -> Iterator[str]:
-    decision, settings = data["decision"], data["status"]["settings"]
-    if decision is not None:
-        yield listed(one["text"] for one in decision["assumptions"])
-    yield facts((key.replace("_", " "), one) for key, one in settings.items() if one)
+def _plan(data: Data) -> Data:
+    """Return what was planned, beside what happened."""
+    status, plan, expects = data["status"], data["plan"], data["expects"]
+    used = count(status["rounds"], "round") if status["values"] else ""
+    known: Data = {"planned": None, "supposed": [], "compared": [], "used": used}
+    known["hindsight"] = data["hindsight"]
+    spent = f"used {count(status['rounds'], 'round')}"
+    if plan is None:
+        if expects is not None:
+            known["supposed"] = [("Rounds", f"planned about {expects:,.0f}; {spent}")]
+        return known
+    row = plan["row"]
+    expected = (
+        f"{row['mean']:,.0f} rounds (half of the runs: {row['q25']:,.0f} to {row['q75']:,.0f})"
+        if row["rule"] is not None
+        else "some " + figure(row["limit"]) + " rounds"
+    )
+    known["planned"] = plan["sentence"]
+    known["supposed"] = [
+        ("Rounds", f"planned {expected}; {spent}"),
+        ("Best answer", f"supposed {row['answer']}; leading {status['leader_name']}"),
+    ]
+    if data["drawn"] is not None:
+        some = shown(data["drawn"]["arms"], MOST, data["drawn"]["least_first"])
+        known["compared"] = [
+            [one["arm"], figure(plan["arms"].get(one["arm"])), figure(one["mean"])]
+            for one in some.arms
+        ]
+    return known
 
 
-def _noise(data: Data) -> Iterator[str]:
-    noise, doubts = data["status"].get("noise"), data["status"]["doubts"]
-    yield element("p", f"Stated: {data['problem']['values']}.")
-    if noise:
-        yield element("p", said(noise))
-    if doubts:
-        yield listed(one["text"] for one in doubts)
-    elif data["among"]:
-        yield element(
-            "p", f"No value stands out from the others of its {data['among']} (a heuristic)."
-        )
-
-
-def _plan(data: Data) -> Iterator[str]:
-    status, plan, then = data["status"], data["plan"], data["hindsight"]
-    used = count(status["rounds"], "round")
-    if plan is not None:
-        row = plan["row"]
-        yield element("p", f"Planned: {plan['sentence']}")
-        expected = (
-            f"{row['mean']:,.0f} rounds (half of the runs: {row['q25']:,.0f} to {row['q75']:,.0f})"
-            if row["rule"] is not None
-            else "some " + figure(row["limit"]) + " rounds"
-        )
-        yield facts(
-            [
-                ("Rounds", f"planned {expected}; used {used}"),
-                ("Best answer", f"supposed {row['answer']}; leading {status['leader_name']}"),
-            ]
-        )
-        if data["drawn"] is not None:
-            some = shown(data["drawn"]["arms"], MOST, data["drawn"]["least_first"])
-            rows = [
-                [one["arm"], figure(plan["arms"].get(one["arm"])), figure(one["mean"])]
-                for one in some.arms
-            ]
-            yield table(["arm", "supposed", "estimate"], rows)
-    elif data["expects"] is not None:
-        yield facts([("Rounds", f"planned about {data['expects']:,.0f}; used {used}")])
-    elif status["values"]:
-        yield element("p", f"No plan was given with this report. It has used {used}.")
-    if then is not None:
-        yield element(
-            "p",
-            "If the estimates are the truth, measuring the arms in the best proportions, without "
-            f"luck either way, ends after about {then:,.0f} rounds; real experiments need fewer or "
-            "more.",
-        )
-
-
-def _people(data: Data) -> Iterator[str]:
-    if data["people"]:
-        rows = [[who, f"{asked:,}", f"{values:,}"] for who, asked, values in data["people"]]
-        yield table(["who asked", "rounds", "values"], rows)
-
-
-def _rounds(data: Data) -> Iterator[str]:
-    rounds = data["rounds"]
-    if not rounds:
-        return
+def _rounds(rounds: Sequence[Data]) -> list[list[Any]]:
+    """Return the rows of the rounds; of many, the first and the last."""
     left = len(rounds) - LONG
-    listed_ones = rounds if left <= 0 else rounds[: LONG // 2] + rounds[-LONG // 2 :]
+    listed = rounds if left <= 0 else [*rounds[: LONG // 2], *rounds[-LONG // 2 :]]
     rows = [
         [one["round"], one["when"], one["who"] or "-", _values(one["values"], one["outside"])]
-        for one in listed_ones
+        for one in listed
     ]
     if left > 0:
         rows.insert(LONG // 2, ["...", "", "", f"{left:,} rounds left out: an export has them"])
-    yield table(["round", "when (UTC)", "who", "values"], rows, left=4)
+    return rows
 
 
 def _values(values: list[Any], outside: bool) -> str:
@@ -379,24 +341,3 @@ def _values(values: list[Any], outside: bool) -> str:
         else:
             parts.append(f"{arm} {figure(mean)}" + (f" (mean of {n:,})" if n > 1 else ""))
     return "; ".join(parts) + (" (measured outside the study)" if outside else "")
-
-
-def _others(data: Data) -> Iterator[str]:
-    if data["others"]:
-        rows = [
-            [one["when"], one["what"], one["round"] or "", one["who"] or "-", one["reason"] or ""]
-            for one in data["others"]
-        ]
-        yield table(["when", "what", "round", "who", "why"], rows, left=5)
-
-
-def _check(data: Data) -> Iterator[str]:
-    head = data["status"]["head"]
-    if head:
-        yield element(
-            "p",
-            f"The last event is {head}. study.replay({head!r}), or combgame study replay --head "
-            f"{head}, decides every round again from the record and says whether it still goes "
-            "through this event.",
-        )
-    yield element("p", f"Made by combgame {data['version']} on {data['made']}.", "small")

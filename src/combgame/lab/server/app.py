@@ -14,7 +14,8 @@ from .settings import Limits
 try:
     from fastapi import Depends, FastAPI, Response
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse, PlainTextResponse
+    from fastapi.responses import JSONResponse
+    from prometheus_client import CONTENT_TYPE_LATEST
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
 except ImportError:
@@ -89,7 +90,7 @@ def _look_after(app: FastAPI) -> None:
     @app.get("/metrics", include_in_schema=False, dependencies=[Depends(allowed("read"))])
     async def metrics() -> Response:
         gauges = {"watchers": len(desk.changes), "open_studies": desk.open}
-        return PlainTextResponse(app.state.metrics.text(**gauges))
+        return Response(app.state.metrics.text(**gauges), media_type=CONTENT_TYPE_LATEST)
 
 
 async def _refused(request: Request, error: Any) -> Response:

@@ -4,7 +4,9 @@ with its own sentences.
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+
+from ...io.models import ProblemFile
 
 Who = Annotated[
     str | None,
@@ -29,6 +31,19 @@ Mark = Annotated[
 ]
 
 
+class _ProblemFile:
+    """What OpenAPI says of a problem: the schema of a file, or any table, as `to_data` writes it.
+
+    The data are read only after the limits of the service were checked.
+    """
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [handler(ProblemFile.__pydantic_core_schema__), handler(core)]}
+
+
 class Body(BaseModel):
     """Nothing that is not known is taken in."""
 
@@ -37,7 +52,7 @@ class Body(BaseModel):
 
 class Create(Body):
     name: str
-    problem: dict[str, Any] = Field(
+    problem: Annotated[dict[str, Any], _ProblemFile] = Field(
         description="As `to_data` writes it, or as a problem file has it.",
         examples=[
             {

@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..._display import html
 from ..._display.files import save
-from ..._display.html import inline
+from ..._display.html import inline, render
 from ..._display.plotting import save as save_figure
 from ..._display.text import as_csv, count, markdown
 from ..._fingerprint import foreign
@@ -320,18 +319,16 @@ def as_html(contest: Contest, rows: Sequence[Row], command: str, spent: str) -> 
     """One file that stands alone."""
     found = standing(contest, rows)
     drawn = picture(found, ranked(found, contest.rules), contest.mine)
-    parts = [html.element("h1", "The bench")]
-    parts += [html.element("p", f"Made by {command}, {spent}.", "small")]
-    parts += [html.element("p", one, "lead") for one in sentences(contest, rows)]
-    parts.append(inline(drawn, "Performance profile: share of instances within a factor of best"))
-    for one in tables(contest, rows):
-        parts += html.section(
-            one.title,
-            [html.element("p", one.said, "small"), html.table(one.head, one.cells, one.left)],
-        )
-    head, cells = _sources(contest)
-    parts += html.section("Where the instances are from", [html.table(head, cells, 3)])
-    return html.page("combgame bench", parts)
+    label = "Performance profile: share of instances within a factor of best"
+    return render(
+        "benchmark.html",
+        title="combgame bench",
+        made=f"Made by {command}, {spent}.",
+        sentences=sentences(contest, rows),
+        picture=inline(drawn, label),
+        tables=tables(contest, rows),
+        sources=_sources(contest),
+    )
 
 
 def _sources(contest: Contest) -> tuple[list[str], list[list[str]]]:

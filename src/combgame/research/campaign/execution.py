@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..._display.progress import now_and_then
+from ..._display.progress import waiting
 from ..._fingerprint import digest
 from ..._messages import Sentence
 from ..._version import __version__
@@ -304,8 +304,8 @@ def run_campaign(
                 )
                 about = {"path": str(path), "others": " and by ".join(others), "here": here()}
                 say(str(Sentence("made-by-others", text, remedy=remedy, **about)))
-            with now_and_then(campaign.name, progress) as tell:
-                tell("working out the limits of its problems")
+            limits = f"the limits of the problems of {campaign.name}"
+            with waiting(f"working out {limits}", f"worked out {limits}", progress):
                 store.register(campaign, references(campaign.configurations, store))
             mine = {c.instance.name for c in campaign.configurations}
             for said in remarks([c for c in store.configurations() if c["instance"] in mine]):
@@ -319,8 +319,7 @@ def run_campaign(
                 done, name = campaign.runs - total, campaign.name
                 with (
                     open_pool(jobs, cluster) as pool,
-                    now_and_then(name, progress) as tell,
-                    bar(campaign.runs, done, name, progress, tell) as stored,
+                    bar(campaign.runs, done, name, progress) as stored,
                 ):
                     Driver(store, pool, shares, engine, stored).run()
             return report(store, {c.key: c.runs for c in campaign.configurations})

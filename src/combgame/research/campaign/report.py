@@ -4,8 +4,8 @@ terminal, CSV, Markdown or JSON.
 Configurations of one file that have the same names and are different all the same, as after the
 means in a campaign file were edited.
 
-How far a campaign is, while it runs: a bar on a terminal and in a notebook; elsewhere, if it is
-asked for, a line every half a minute.
+While a campaign runs, a bar shows how far it is; in a file or a pipe, if that is asked for, a line
+every half a minute.
 """
 
 import math
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._display.progress import Say, shows_bar
+from ..._display import progress as _progress
 from ..._display.text import Column, rendered
-from ..._messages import Sentence
+from ..._messages import Sentence, legible
 from ...simulation.result import summary
 from ...simulation.runner import RELABELLED, drawn
 from .store import Chunk, Row, Store
@@ -29,41 +29,22 @@ Stored = Callable[[Chunk, float | None], None]  # a chunk is; about so many seco
 
 
 @contextmanager
-def bar(runs: int, done: int, name: str, progress: bool | None, tell: Say) -> Iterator[Stored]:
-    """For a campaign of `runs` runs, of which `done` are stored. tell: for lines."""
-    tell(_line(done, runs, None))
-    if not shows_bar(progress):
-
-        def counted(chunk: Chunk, left: float | None) -> None:
-            nonlocal done
-            done += len(chunk.rows)
-            tell(_line(done, runs, left))
-
-        yield counted
-        return
-    from tqdm.auto import tqdm
-
+def bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Stored]:
+    """Show a bar for a campaign of `runs` runs, of which `done` are stored."""
     form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
-    with tqdm(total=runs, initial=done, desc=name, unit="run", bar_format=form) as drawn:
+    about = {"total": runs, "initial": done, "desc": legible(name), "bar_format": form}
+    with _progress.bar(progress, postfix=TRYING, **about) as drawn:
         began, made = time.perf_counter(), 0
-        drawn.set_postfix_str(TRYING)
 
         def stored(chunk: Chunk, left: float | None) -> None:
             nonlocal made
             made += len(chunk.rows)
             rate = made / (time.perf_counter() - began)
-            drawn.set_postfix_str(f"{rate:,.1f} runs/s, {_rest(left)}", refresh=False)
+            rest = TRYING if left is None else f"about {duration(left)} left"
+            drawn.set_postfix_str(f"{rate:,.1f} runs/s, {rest}", refresh=False)
             drawn.update(len(chunk.rows))
 
         yield stored
-
-
-def _line(done: int, runs: int, left: float | None) -> str:
-    return f"{done:,} of {runs:,} runs are stored ({done / runs:.0%}), {_rest(left)}"
-
-
-def _rest(left: float | None) -> str:
-    return TRYING if left is None else f"about {duration(left)} left"
 
 
 def duration(seconds: float) -> str:

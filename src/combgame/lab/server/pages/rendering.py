@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from fastapi import Depends, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
 
+from ...._display.html import environment
 from ...._display.plotting import short
 from ...._display.text import count
 from ...._version import __version__
@@ -65,13 +65,7 @@ def when(at: float, age: bool = False) -> Markup:
     )
 
 
-TEMPLATES = Environment(
-    loader=FileSystemLoader(HERE / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+TEMPLATES = environment(HERE / "templates")
 TEMPLATES.filters |= {
     "study_path": study_path,
     "when": when,
