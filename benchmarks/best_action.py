@@ -47,12 +47,12 @@ def main() -> None:
                     runs=options.runs,
                     jobs=options.jobs,
                     max_rounds=options.max_rounds,
-                    relabel=True,
+                    shuffle_arms=True,
                 )
-                row = sim.report()[0]
+                row = sim.summary()[0]
                 more = ">= " if row["capped"] else ""
                 lines.append(
-                    f"| {name} | {seed} | {structure.size():,} | {row['time']:.2f} | {threshold} "
+                    f"| {name} | {seed} | {structure.n_sets():,} | {row['time']:.2f} | {threshold} "
                     f"| {rule} | {options.runs} | "
                     f"{row['errors']} | {row['capped']} | {more}{row['mean']:,.0f} | "
                     f"{row['limit']:,.0f} | "

@@ -43,7 +43,7 @@ def figure1(runs: int) -> str:
         runs=runs,
         seed=0,
         max_rounds=10**7,
-        relabel=True,
+        shuffle_arms=True,
     )
     campaign += Campaign.cross(
         "figure1",
@@ -54,7 +54,7 @@ def figure1(runs: int) -> str:
         runs=runs,
         seed=0,
         max_rounds=10**7,
-        relabel=True,
+        shuffle_arms=True,
     )
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -88,7 +88,7 @@ def main() -> None:
         runs=options.runs,
         seed=0,
         max_rounds=10**7,
-        relabel=True,
+        shuffle_arms=True,
     )
     found: dict[str, tuple[float, float]] = {}
     tables = []

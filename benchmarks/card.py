@@ -26,8 +26,8 @@ from combgame._display.text import markdown
 from combgame.engine import cuda
 from combgame.engine.cuda import _compile as compiling
 from combgame.research.instances.alt2021 import matroid_means
-from combgame.simulation.cuda import OnCard
-from combgame.simulation.runner import Runner, RunSpec, in_order
+from combgame.simulation.cuda import CudaSimulation
+from combgame.simulation.runner import Runner, RunSpec, ordered_results
 
 HEAD = [
     "instance",
@@ -70,7 +70,7 @@ def cases():
         ("two of each four", cg.Partition([[0, 1, 2, 3], [4, 5, 6, 7]], [2, 2])),
         ("trees, 8 links", cg.SpanningTrees(links)),
         ("matchings 3 x 3", cg.Matchings(3, 3)),
-        ("all pairs of 8, listed", cg.Listed(cg.Subsets(8, 2).sets(), 8)),
+        ("all pairs of 8, listed", cg.Listed(cg.Subsets(8, 2).to_list(), 8)),
     ):
         problem, mine = (
             cg.Problem(actions, None, cg.Gaussian(0.5)),
@@ -99,7 +99,7 @@ def main() -> None:
         plain = Runner(RunSpec(problem, means, rule, 0.1, threshold, 0, cap, "compiled"))
         began = time.perf_counter()
         try:
-            played = OnCard(runner, runs)
+            played = CudaSimulation(runner, runs)
         except cg.CombGameError as error:
             print(name, rule, threshold, error, sep=" | ", flush=True)
             continue
@@ -121,7 +121,7 @@ def main() -> None:
         rate = float(found.rounds.sum()) / card
         number = int(min(100_000, max(2_000, 8.0 * one * cores / found.rounds.mean() / 2)))
         began = time.perf_counter()
-        made = np.array([result.rounds for result in in_order(plain, number, cores)])
+        made = np.array([result.rounds for result in ordered_results(plain, number, cores)])
         all_cores = float(made.sum()) / (time.perf_counter() - began)
         twin = Runner(replace(runner.spec, cpu_engine="compiled"))
         alike = sum(twin.run(k).rounds == found.rounds[k] for k in range(200))

@@ -16,7 +16,7 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.theory.confidence import chance
+from combgame.theory.confidence import posterior_probability_best
 
 STEPS = [((i, j), (i + 1, j)) for i in range(2) for j in range(3)]
 STEPS += [((i, j), (i, j + 1)) for i in range(3) for j in range(2)]
@@ -30,18 +30,18 @@ KINDS = {
 }
 VALUES = {
     "sigma known": cg.Gaussian(1.0),
-    "sigma not known": cg.Gaussian(supposed=1.0),
-    "sigma known, levels": cg.Gaussian(1.0, level="per play"),
-    "sigma not known, levels": cg.Gaussian(supposed=1.0, level="per play"),
+    "sigma not known": cg.Gaussian(simulation_sigma=1.0),
+    "sigma known, levels": cg.Gaussian(1.0, batch_effect="per play"),
+    "sigma not known, levels": cg.Gaussian(simulation_sigma=1.0, batch_effect="per play"),
 }
 OTHERS = {
     "best of 10, each its own sigma": (
-        cg.Problem(cg.Arms(10), rewards=cg.Gaussian(supposed=1.0, shared=False)),
+        cg.Problem(cg.Arms(10), rewards=cg.Gaussian(simulation_sigma=1.0, shared_sigma=False)),
         (20, 25, 30, 50),
     ),
     "best of 2, sigma known": (cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), (2, 4, 8, 16, 32)),
     "best of 2, sigma not known": (
-        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(supposed=1.0)),
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(simulation_sigma=1.0)),
         (4, 6, 8, 16, 32),
     ),
     "best of 5 coins": (cg.Problem(cg.Arms(5), rewards=cg.Bernoulli()), (5, 10, 20, 50)),
@@ -70,7 +70,7 @@ def cases():
 def several():
     for kind, (actions, answers, looks) in KINDS.items():
         for name, rewards in VALUES.items():
-            if actions.largest() > 1 or not rewards.levels():
+            if actions.max_size() > 1 or not rewards.levels():
                 yield f"{kind}, {name}", cg.Problem(actions, answers, rewards), looks
     for name, (problem, looks) in OTHERS.items():
         yield name, problem, looks
@@ -80,8 +80,10 @@ def said(study):
     """The chance that a study states now, and its answer."""
     with study.moment() as now:
         own = now._state
-        best = own.monitor.told.view.best
-        return chance(own.problem, own.monitor.told.game, own.history.seen, best), best.copy()
+        best = own.monitor.told.view.leader
+        return posterior_probability_best(
+            own.problem, own.monitor.told.kernel, own.history.stats, best
+        ), best.copy()
 
 
 def one(problem, looks, spreads, seed):
@@ -91,7 +93,7 @@ def one(problem, looks, spreads, seed):
     spread = spreads[seed % len(spreads)]
     means = rng.uniform(0.1, 0.9, problem.d) if coins else rng.normal(0.0, spread, problem.d)
     truth, found = np.zeros(problem.d), []
-    problem.game().answers.argmax(means, truth)
+    problem.kernel().answers.argmax(means, truth)
     study = cg.Study(problem, seed=seed, max_rounds=max(looks), engine="python")
     while not study.done:
         todo = study.ask()

@@ -71,9 +71,9 @@ def main() -> None:
                 threshold=threshold,
                 runs=options.runs,
                 jobs=options.jobs,
-                relabel=True,
+                shuffle_arms=True,
             )
-            time = sim.complexity.time
+            time = sim.complexity.characteristic_time
             each = [sim.at(delta) for delta in DELTAS]
             values = [
                 one.rounds.mean() / math.log(1 / delta) / time

@@ -23,8 +23,8 @@ from typing import Any
 from made import PYTHON, save
 
 from combgame._display.text import markdown
-from combgame.storage.database import Database
-from combgame.storage.events import Event, Sealed, seal
+from combgame.storage.database import SqlStorage
+from combgame.storage.events import ChainedEvent, Event, chain_hash
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.storage.faults.model import Tally
@@ -129,18 +129,18 @@ def schedule(folder: Path, faults: int) -> str:
 def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
     """Small transactions as fast as they go, and how long each of them took."""
     event = Event(1, "created", 0.0, data={})
-    last, waits = seal("", event), []
-    storage = Database(url, name, 30.0)
-    storage.begin(Sealed(event, last), "resume")
+    last, waits = chain_hash("", event), []
+    storage = SqlStorage(url, name, 30.0)
+    storage.begin(ChainedEvent(event, last), "resume")
     os.write(pipe, b"\n")
     os.read(go, 1)  # until everybody is here
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         began = time.perf_counter()
         event = event._replace(seq=event.seq + 1, kind="told")
-        last = seal(last, event)
+        last = chain_hash(last, event)
         with storage.transaction() as log:
-            log.append([Sealed(event, last)])
+            log.append([ChainedEvent(event, last)])
         waits.append(time.perf_counter() - began)
     storage.close()
     with os.fdopen(pipe, "w") as out:
@@ -150,7 +150,7 @@ def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
 def turns(folder: Path, processes: int, seconds: float) -> list[list[float]]:
     """Of every process."""
     url = f"sqlite:///{folder}/{processes}.db"
-    Database(url, "first", 30.0).close()
+    SqlStorage(url, "first", 30.0).close()
     (wait, go), pipes = os.pipe(), []
     for k in range(processes):
         read, write = os.pipe()

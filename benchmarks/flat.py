@@ -55,7 +55,7 @@ def start(structure: StructureBase, rule: str, warm: int) -> Run:
     d = structure.d
     problem = cg.Problem(structure, cg.Arms(d), cg.Gaussian(0.1))
     run = Run(
-        InitialState(problem, PRESETS[rule].setup(problem), NEVER, 1, "compiled"),
+        InitialState(problem, PRESETS[rule].bind(problem), NEVER, 1, "compiled"),
         np.linspace(0.3, 0.2, d),
         0,
         0,
@@ -65,7 +65,7 @@ def start(structure: StructureBase, rule: str, warm: int) -> Run:
 
 
 def window(run: Run, rounds: int) -> float:
-    last, begin = int(run.seen.clock[0]) + rounds, time.perf_counter()
+    last, begin = int(run.seen.n_rounds[0]) + rounds, time.perf_counter()
     run.advance(last)
     return (time.perf_counter() - begin) / rounds * 1e6
 
@@ -90,7 +90,7 @@ def main() -> None:
             for rule, run in runs.items():
                 fast[rule] = min(fast[rule], window(run, options.rounds))
         cells = [f"{us:.2f} | {us / structure.d:.3f}" for us in fast.values()]
-        lines.append(f"| {name} | {structure.size():,} | {structure.d} | {' | '.join(cells)} |")
+        lines.append(f"| {name} | {structure.n_sets():,} | {structure.d} | {' | '.join(cells)} |")
     text = "\n".join(lines)
     print(text)
     save(options.out, text, PYTHON + ", two cores")

@@ -36,7 +36,7 @@ import combgame as cg
 from combgame._display.text import markdown
 from combgame.engine.state import Floats
 from combgame.rules._exploration import padded, start_sets
-from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.base import FixedBoundRule, RuleBase
 from combgame.simulation.result import error_interval
 
 DELTAS = (0.2, 0.1, 0.05)
@@ -61,15 +61,15 @@ class AdversaryPart(NamedTuple):
     sign: Floats  # -1: should look bad, 1: should look good
     score: Floats
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, view, rng):
         """What looks least as it should, in standard errors, is played again."""
         for a in range(self.truth.size):
             self.score[a] = (
-                -self.sign[a] * math.sqrt(seen.counts[a]) * (seen.mean[a] - self.truth[a])
+                -self.sign[a] * math.sqrt(stats.counts[a]) * (stats.mean[a] - self.truth[a])
             )
-        game.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, view.action)
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -79,15 +79,15 @@ class Adversary(RuleBase):
 
     means: tuple[float, ...]
 
-    def setup(self, problem):
+    def bind(self, problem):
         truth = np.array(self.means)
-        order = sorted(problem.answers.sets(), key=lambda one: -truth[list(one)].sum())
+        order = sorted(problem.answers.to_list(), key=lambda one: -truth[list(one)].sum())
         sign = np.zeros(truth.size)
         sign[list(order[1])] = 1.0
         sign[list(order[0])] -= 1.0
-        if not problem.answers.exchange().most > 2 and len(order[0]) == 1:
+        if not problem.answers.neighbourhood().most > 2 and len(order[0]) == 1:
             sign = np.where(truth == truth.max(), -1.0, 1.0)  # any of the other arms will do
-        return FixedSetup(
+        return FixedBoundRule(
             AdversaryPart(truth, sign, np.zeros(truth.size)),
             padded(start_sets("covering", problem.actions, None)),
         )
@@ -98,20 +98,20 @@ class FlattererPart(NamedTuple):
     best: int
     score: Floats
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, view, rng):
         """The best arm until it looks bad, another until it looks good, and then whatever looks
         most as it is: its next value is likely to be near its mean, and sigma to look small.
         """
         for a in range(self.truth.size):
-            self.score[a] = -abs(seen.mean[a] - self.truth[a])
+            self.score[a] = -abs(stats.mean[a] - self.truth[a])
         other = 1 if self.best == 0 else 0
-        if seen.mean[self.best] > self.truth[self.best]:
+        if stats.mean[self.best] > self.truth[self.best]:
             self.score[self.best] = 1.0
-        elif seen.mean[other] < self.truth[other]:
+        elif stats.mean[other] < self.truth[other]:
             self.score[other] = 1.0
-        game.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, view.action)
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -121,9 +121,9 @@ class Flatterer(RuleBase):
 
     means: tuple[float, ...]
 
-    def setup(self, problem):
+    def bind(self, problem):
         truth = np.array(self.means)
-        return FixedSetup(
+        return FixedBoundRule(
             FlattererPart(truth, int(truth.argmax()), np.zeros(truth.size)),
             padded(start_sets("covering", problem.actions, None)),
         )
@@ -135,24 +135,24 @@ class LevelAdversaryPart(NamedTuple):
     score: Floats
     kept: Floats  # the play of the present block
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, view, rng):
         """At the beginning of a block: the arms that look least as they should, over and over; a
         long block if the wrong arms are behind; a level that follows what has been seen.
         """
-        blocks = seen.blocks
+        blocks = stats.batch
         if blocks.left[0] == 0:
             wrong = 0.0
             for a in range(self.truth.size):
-                off = seen.mean[a] - self.truth[a]
+                off = stats.mean[a] - self.truth[a]
                 wrong += self.sign[a] * off
-                self.score[a] = -self.sign[a] * math.sqrt(seen.counts[a]) * off
-            game.actions.argmax(self.score, self.kept)
+                self.score[a] = -self.sign[a] * math.sqrt(stats.counts[a]) * off
+            problem.actions.argmax(self.score, self.kept)
             blocks.left[0] = 1 if wrong > 0.0 else 5
-        blocks.lifted[0] = 0.5 * blocks.lifted[0] + 50.0 * (seen.mean[0] - seen.mean[1])
+        blocks.lifted[0] = 0.5 * blocks.lifted[0] + 50.0 * (stats.mean[0] - stats.mean[1])
         for a in range(view.action.size):
             view.action[a] = self.kept[a]
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -162,17 +162,17 @@ class LevelAdversary(RuleBase):
 
     means: tuple[float, ...]
 
-    def setup(self, problem):
+    def bind(self, problem):
         truth = np.array(self.means)
         sign = np.where(truth == truth.max(), -1.0, 1.0)
         part = LevelAdversaryPart(truth, sign, np.zeros(truth.size), np.zeros(truth.size))
-        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+        return FixedBoundRule(part, padded(start_sets("covering", problem.actions, None)))
 
 
 def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     """Two answers tied, but for 1e-6, in plays with levels of their own."""
-    noise, mixture = cg.Gaussian(1.0, level="per play"), ("mixture",)
-    unknown = cg.Gaussian(supposed=1.0, level="per play")
+    noise, mixture = cg.Gaussian(1.0, batch_effect="per play"), ("mixture",)
+    unknown = cg.Gaussian(simulation_sigma=1.0, batch_effect="per play")
     few, four, six = cg.Subsets(2, 2), cg.Subsets(4, 2), cg.Subsets(6, 3)
     return [
         ("two arms", cg.Problem(few, cg.Arms(2), noise), (1e-6, 0.0), mixture),
@@ -190,9 +190,11 @@ def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]
 
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
-    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)
-    one = cg.Gaussian(supposed=1.0)
-    halves = cg.Gaussian(shared=[range(5), range(5, 10)], supposed=[1.0] * 5 + [2.0] * 5)
+    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(simulation_sigma=1.0, shared_sigma=False)
+    one = cg.Gaussian(simulation_sigma=1.0)
+    halves = cg.Gaussian(
+        shared_sigma=[range(5), range(5, 10)], simulation_sigma=[1.0] * 5 + [2.0] * 5
+    )
     close, level, pair = (
         (0.3, 0.0, -2.0, -2.0, -2.0),
         (0.5, *[0.0] * 9),
@@ -238,7 +240,10 @@ def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
 def tied() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     """A case or more per theorem, which its name begins with."""
     unit, wide = cg.Gaussian(1.0), (1.0, 1e-5)
-    unknown, one = cg.Gaussian(supposed=1.0, shared=False), cg.Gaussian(supposed=1.0)
+    unknown, one = (
+        cg.Gaussian(simulation_sigma=1.0, shared_sigma=False),
+        cg.Gaussian(simulation_sigma=1.0),
+    )
     two, ten = (1e-6, 0.0), (1e-6, *[0.0] * 9)
     arms, boxes = cg.Arms(2), [(-0.3, 0.3), (-0.1, 0.5)]
     trees = cg.SpanningTrees([(0, 1), (1, 2), (2, 0)])
@@ -263,7 +268,11 @@ def tied() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
             (0.5 + 1e-6, 0.5),
         ),
         ("8: own sigmas", cg.Problem(arms, None, unknown), two),
-        ("8: 1 and 1e-5", cg.Problem(arms, None, cg.Gaussian(supposed=wide, shared=False)), two),
+        (
+            "8: 1 and 1e-5",
+            cg.Problem(arms, None, cg.Gaussian(simulation_sigma=wide, shared_sigma=False)),
+            two,
+        ),
         ("8: boxes", cg.Problem(arms, None, unknown, bounds=boxes), two),
         ("10: one sigma", cg.Problem(arms, None, one), two),
         ("10: one sigma, ten arms", cg.Problem(cg.Arms(10), None, one), ten),
@@ -284,9 +293,9 @@ def tied() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
         ("10: lists, one sigma", lists, one),
     ):
         coins = rewards == cg.Bernoulli()
-        means, (first, second) = np.full(structure.d, -2.0), lists.sets()
+        means, (first, second) = np.full(structure.d, -2.0), lists.to_list()
         if structure is not oracle:
-            first, second = structure.sets()[:2]
+            first, second = structure.to_list()[:2]
         means[list(second)] = 0.0
         means[list(first)] = 1e-6
         if coins:
@@ -350,7 +359,9 @@ def hard() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
                 )
             )
     for share in (3e-13, 1e-9):
-        problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=share, shared=False))
+        problem = cg.Problem(
+            cg.Arms(2), None, cg.Gaussian(simulation_sigma=share, shared_sigma=False)
+        )
         found.append(
             (
                 f"sigma {share:g} of the mean",
@@ -455,7 +466,7 @@ def main() -> None:
                 "uniform",
                 "frank-wolfe",
                 Adversary(means),
-                *([Flatterer(means)] * problem.rewards.pooled),
+                *([Flatterer(means)] * problem.rewards.variance_shared),
             ]
             if options.tied
             else ["frank-wolfe", "uniform"]
@@ -469,8 +480,8 @@ def main() -> None:
         ):
             for delta in (
                 [[0.1, 0.01, 0.001] if options.engine == "cuda" else list(DELTAS)]
-                if problem.rewards.known
-                or (problem.rewards.pooled and problem.answers.exchange().swaps)
+                if problem.rewards.variance_known
+                or (problem.rewards.variance_shared and problem.answers.neighbourhood().is_swap)
                 else [0.1]
             ):  # bounds on variances depend on delta
                 began = time.perf_counter()
@@ -485,14 +496,14 @@ def main() -> None:
                         jobs=options.jobs,
                         max_rounds=cap,
                         engine=options.engine,
-                        ties="run",
-                        level_sd=3.0 if problem.rewards.levels() else 0.0,
-                        relabel=isinstance(rule, str),
+                        on_tie="run",
+                        batch_sd=3.0 if problem.rewards.levels() else 0.0,
+                        shuffle_arms=isinstance(rule, str),
                     )
                 except cg.errors.EngineError as error:
                     print(name, threshold, rule, error, sep=" | ", flush=True)
                     continue
-                for row in sim.report():
+                for row in sim.summary():
                     cells.append(
                         [
                             name,

@@ -13,7 +13,7 @@ import numpy as np
 
 import combgame as cg
 from combgame._display.text import markdown
-from combgame.rules.checks import GuardedSetup
+from combgame.rules.checks import CheckedBoundRule
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.registry import make_stopping
 
@@ -39,7 +39,7 @@ def main() -> None:
         means = np.cos(1.0 + np.arange(actions.d))
         stopping = make_stopping("mixture", problem, [1e-300])  # nothing stops
         for name, rule in RULES.items():
-            setups = rule.setup(problem), GuardedSetup(rule, problem)
+            setups = rule.bind(problem), CheckedBoundRule(rule, problem)
             best = [float("inf")] * 2
             for number in range(given.times):
                 for which, setup in enumerate(setups):

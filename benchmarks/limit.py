@@ -50,7 +50,7 @@ def instances() -> list[tuple[str, Instance]]:
 
 def ratio(sim: cg.Simulation) -> str:
     """Mean over limit; a capped run counts with the cap."""
-    row = sim.report()[0]
+    row = sim.summary()[0]
     return (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
 
 
@@ -69,16 +69,20 @@ def main() -> None:
         one = {"delta": 0.1, "threshold": "stylised", "jobs": options.jobs, "relabel": True}
         ours = cg.simulate(problem, means, rule="frank-wolfe", runs=options.runs, **one)
         told = cg.simulate(
-            problem, means, rule=cg.Informed(ours.complexity.support), runs=options.runs, **one
+            problem,
+            means,
+            rule=cg.FixedAllocation(ours.complexity.support),
+            runs=options.runs,
+            **one,
         )
-        big = (problem.actions.size() or 10**9) > 1000
+        big = (problem.actions.n_sets() or 10**9) > 1000
         rest = ["lloo", "product-adahedge" if big else "adahedge", "uniform"]
         others = (
             [cg.simulate(problem, means, rule=rule, runs=options.others, **one) for rule in rest]
             if options.others
             else []
         )
-        row, late = ours.report()[0], float(np.percentile(ours.rounds, 99))
+        row, late = ours.summary()[0], float(np.percentile(ours.rounds, 99))
         cells.append(
             [
                 family,

@@ -29,7 +29,7 @@ from joblib import Parallel, delayed
 import combgame as cg
 from combgame.engine.state import Floats
 from combgame.rules._exploration import padded, start_sets
-from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.base import FixedBoundRule, RuleBase
 from combgame.simulation.result import error_interval
 from combgame.stopping.variance import ratios, spreading
 
@@ -40,13 +40,13 @@ HEAD = ["study", "rewards", "studies", "level", "errors", "rate", "95 % interval
 class TypicalPart(NamedTuple):
     score: Floats
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, view, rng):
         """Of the arms with fewest values, that which reads most as all of them are."""
         for a in range(self.score.size):
-            self.score[a] = -abs(seen.mean[a]) - 10.0 * seen.counts[a]
-        game.actions.argmax(self.score, view.action)
+            self.score[a] = -abs(stats.mean[a]) - 10.0 * stats.counts[a]
+        problem.actions.argmax(self.score, view.action)
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -54,9 +54,9 @@ class TypicalPart(NamedTuple):
 class Typical(RuleBase):
     """Plays again what looks typical."""
 
-    def setup(self, problem):
+    def bind(self, problem):
         part = TypicalPart(np.zeros(problem.d))
-        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+        return FixedBoundRule(part, padded(start_sets("covering", problem.actions, None)))
 
 
 def history_of(study):
@@ -68,8 +68,8 @@ def excluded(study) -> float:
     """ln of the e-process against larger sigmas than the true one, which is 1; 0 before the start
     is over, when nothing is said of sigma.
     """
-    seen = history_of(study).seen
-    noise = seen.noise * (1 - seen.start[0])
+    stats = history_of(study).stats
+    noise = stats.residuals * (1 - stats.in_initial_design[0])
     n, squares = float(noise[0, 0]), float(noise[1, 0])
     return 0.0 if n == 0.0 else float(spreading(ratios(), n, squares / n)[0])
 
@@ -80,7 +80,7 @@ def wrong(study, answer) -> float:
 
 def plates(known: bool, delta: float, seed: int) -> float:
     rng = np.random.default_rng(seed)
-    rewards = cg.Gaussian(*([1.0] * known), level="per play")
+    rewards = cg.Gaussian(*([1.0] * known), batch_effect="per play")
     problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), rewards)
     study = cg.Study(problem, delta=delta, seed=seed, engine="python")
     for _ in range(25):
@@ -98,7 +98,7 @@ def plates(known: bool, delta: float, seed: int) -> float:
 def controls(outside: bool, seed: int) -> float:
     rng, d = np.random.default_rng(seed), 200
     problem = cg.Problem(cg.Arms(d), rewards=cg.Gaussian())
-    study = cg.Study(problem, min_pulls=1, rule="uniform", seed=seed, engine="python")
+    study = cg.Study(problem, min_replicates=1, rule="uniform", seed=seed, engine="python")
     told, again = {}, {}
     for todo in study.ask(d):
         x, arm = rng.standard_normal(), todo.arms[0]
@@ -127,16 +127,16 @@ def carried(known: bool, seed: int) -> float:
         )
         for n in (d, d + 1)
     )
-    how = {"delta": 1e-9, "seed": seed, "min_pulls": 1, "engine": "python"}
+    how = {"delta": 1e-9, "seed": seed, "min_replicates": 1, "engine": "python"}
     old = cg.Study(one, rule=Typical(), **how)
     for n in (d, *[10] * 8):
         old.tell_many({todo: {todo.arms[0]: rng.standard_normal()} for todo in old.ask(n)})
     new = cg.Study(two, rule="uniform", **how)
-    new.carry(old)
+    new.transfer_from(old)
     for _ in range(2):
         todo = new.ask()
         new.tell(todo, {todo.arms[0]: rng.standard_normal()})
-    return new.status.noise.evidence if known else excluded(new)
+    return new.status.noise_check.evidence if known else excluded(new)
 
 
 def order(near: bool, known: bool, seed: int) -> float:
@@ -159,14 +159,14 @@ def order(near: bool, known: bool, seed: int) -> float:
     most = -math.inf
     for part in (again[: d // 4], [later], again[d // 4 :]):
         study.tell_many({todo: {todo.arms[0]: rng.standard_normal()} for todo in part})
-        now = study.status.noise.evidence if known else excluded(study)
+        now = study.status.noise_check.evidence if known else excluded(study)
         most = max(most, now)
     return most
 
 
 def halves(delta: float, seed: int) -> float:
     rng, plate = np.random.default_rng(seed), 0
-    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(1.0, level="per play"))
+    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(1.0, batch_effect="per play"))
     study = cg.Study(problem, delta=delta, seed=seed, engine="python")
     for _ in range(30):
         if study.done:
@@ -175,7 +175,7 @@ def halves(delta: float, seed: int) -> float:
         study.tell(todo, {1: 0.5 - 0.5 * plate + rng.standard_normal()}, final=False)
         study.fail(todo, "the plate was dropped")
         values = 1e-6 * np.array([1.0, 0.0]) - 0.5 * plate + rng.standard_normal(2)
-        study.tell(todo, {arm: values[arm] for arm in study.ask().left})
+        study.tell(todo, {arm: values[arm] for arm in study.ask().remaining})
     return wrong(study, (0,))
 
 
@@ -185,13 +185,13 @@ def tied(delta: float, seed: int) -> float:
     one, two = (
         cg.Problem(cg.Arms(n), rewards=cg.Gaussian(), names=["a", "b", "c"][:n]) for n in (2, 3)
     )
-    how = {"seed": seed, "min_pulls": 1, "engine": "python"}
+    how = {"seed": seed, "min_replicates": 1, "engine": "python"}
     old = cg.Study(one, delta=1e-12, rule=Typical(), **how)
     for _ in range(40):
         todo = old.ask()
         old.tell(todo, {todo.arms[0]: means[todo.arms[0]] + rng.standard_normal()})
     new = cg.Study(two, delta=delta, **how)
-    new.carry(old)
+    new.transfer_from(old)
     for _ in range(10):
         for todo in [] if new.done else new.ask(20):
             new.tell(todo, {todo.arms[0]: means[todo.arms[0]] + rng.standard_normal()})
@@ -209,8 +209,8 @@ def cases() -> list[Case]:
     made: list[Case] = [
         (f"plates, delta {delta:g}", rewards, 1, (delta,), partial(plates, which, delta))
         for which, rewards in (
-            (True, "Gaussian(1.0, level='per play')"),
-            (False, "Gaussian(level='per play')"),
+            (True, "Gaussian(1.0, batch_effect='per play')"),
+            (False, "Gaussian(batch_effect='per play')"),
         )
         for delta in (0.2, 0.05)
     ]
@@ -224,7 +224,7 @@ def cases() -> list[Case]:
         ("order, near first", unknown, 1, LEVELS[:2], partial(order, True, False)),
         ("order, near first, sigma stated", known, 1, LEVELS[:2], partial(order, True, True)),
         ("order, far first, sigma stated", known, 1, LEVELS[:2], partial(order, False, True)),
-        ("halves", "Gaussian(1.0, level='per play')", 1, (0.2,), partial(halves, 0.2)),
+        ("halves", "Gaussian(1.0, batch_effect='per play')", 1, (0.2,), partial(halves, 0.2)),
     ]
 
 

@@ -65,7 +65,7 @@ def instances() -> list[Instance]:
 def study(one: Instance, world: World, factor: float | None, seed: int) -> cg.Study:
     rewards = cg.Gaussian() if factor is None else cg.Gaussian(factor * one.sigma)
     problem, rng = cg.Problem(one.actions, one.answers, rewards), np.random.default_rng(seed)
-    made = cg.Study(problem, delta=0.05, min_pulls=2, seed=seed, max_rounds=one.cap)
+    made = cg.Study(problem, delta=0.05, min_replicates=2, seed=seed, max_rounds=one.cap)
     while not made.done:
         todo, level = made.ask(), world.level(rng, one.sigma)
         made.tell(todo, {a: rng.normal(one.means[a] + level, one.sigma) for a in todo.arms})
@@ -91,7 +91,7 @@ def main() -> None:
             for factor in FACTORS:
                 ends = [study(one, world, factor, seed).decision for seed in range(options.runs)]
                 wrong = [end for end in ends if end.certified and end.answer != best]
-                verdicts = [end.noise.verdict for end in ends]
+                verdicts = [end.noise_check.verdict for end in ends]
                 cells.append(
                     [
                         one.name,
@@ -101,7 +101,7 @@ def main() -> None:
                         f"{np.mean([end.rounds for end in ends]):.1f}",
                         sum(end.certified for end in ends),
                         len(wrong),
-                        sum(not end.noise.contradicted for end in wrong),
+                        sum(not end.noise_check.contradicted for end in wrong),
                         verdicts.count("too small"),
                         verdicts.count("too large"),
                     ]

@@ -26,7 +26,7 @@ class AdaHedge:
         self.weight = weight / weight.sum()
         return self.weight
 
-    def feed(self, reward: np.ndarray) -> None:
+    def update(self, reward: np.ndarray) -> None:
         loss = -(self.actions @ reward)
         if self.gap > 0.0:
             eta, least = math.log(len(loss)) / self.gap, loss.min()
@@ -57,7 +57,7 @@ class LLOO:
     def act(self) -> np.ndarray:
         return self.weight
 
-    def feed(self, reward: np.ndarray) -> None:
+    def update(self, reward: np.ndarray) -> None:
         horizon = math.floor(self.edge) - self.ended
         self.total += reward
         self.largest = max(self.largest, float(np.linalg.norm(reward)))
@@ -127,9 +127,9 @@ def run(
             bonus = math.log(t) / counts  # line 8: optimism
             wide = sigma * np.sqrt(2.0 * bonus)
             far = np.maximum((mean - wide - other) ** 2, (mean + wide - other) ** 2)
-            learner.feed(np.maximum(bonus, far / (2.0 * sigma**2)))  # line 9
+            learner.update(np.maximum(bonus, far / (2.0 * sigma**2)))  # line 9
         played[action] += 1.0
-        seen = actions[action] > 0.5
-        sums[seen] += means[seen] + sigma * rng.standard_normal(int(seen.sum()))
-        counts[seen] += 1.0
+        stats = actions[action] > 0.5
+        sums[stats] += means[stats] + sigma * rng.standard_normal(int(stats.sum()))
+        counts[stats] += 1.0
     return cap, -1

@@ -48,7 +48,7 @@ def one(problem, rng, setting, times, factor):
     number = int(rng.choice(list(plays)))
     at = int(rng.integers(plays[number].shape[1]))
     plays[number][1, at] *= factor
-    found = doubts_within(problem, plays, problem.rewards.known)
+    found = doubts_within(problem, plays, problem.rewards.variance_known)
     mine = (number, int(plays[number][0, at]), float(plays[number][1, at]))
     named = [(doubt.round, doubt.arm, doubt.value) for doubt in found]
     alone = [doubt for doubt in found if not doubt.instead]
@@ -72,7 +72,7 @@ def main():
     ]
     for name, setting in SETTINGS.items():
         for known in (True, False):
-            rewards = cg.Gaussian(SIGMA if known else None, level="per play")
+            rewards = cg.Gaussian(SIGMA if known else None, batch_effect="per play")
             problem = cg.Problem(cg.Subsets(setting[0], setting[1]), cg.Arms(setting[0]), rewards)
             for times in (1, 3):
                 rng, cells = np.random.default_rng(7), []

@@ -70,7 +70,7 @@ def timed(play: Callable[[int], tuple[int, bool]]) -> Run:
     return run
 
 
-def ours(instance: instances.KnownInstance, rule: str) -> Run:
+def ours(instance: instances.PublishedInstance, rule: str) -> Run:
     """Compiled, as `simulate` plays; its first call, which compiles, is not counted."""
 
     def play(seed: int) -> tuple[int, bool]:
@@ -82,7 +82,7 @@ def ours(instance: instances.KnownInstance, rule: str) -> Run:
             delta=DELTA,
             runs=1,
             seed=seed,
-            relabel=True,
+            shuffle_arms=True,
             progress=False,
         )
         return int(sim.rounds[0]), bool(sim.correct[0])
@@ -91,13 +91,13 @@ def ours(instance: instances.KnownInstance, rule: str) -> Run:
     return timed(play)
 
 
-def relabelled(instance: instances.KnownInstance, seed: int) -> tuple[list[float], int]:
+def relabelled(instance: instances.PublishedInstance, seed: int) -> tuple[list[float], int]:
     """The means in an order of the run's own, and where the best is."""
     means = np.random.default_rng([seed, 1]).permutation(instance.means)
     return means.tolist(), int(np.argmax(means))
 
 
-def best_arm(instance: instances.KnownInstance, algorithm: str) -> Run:
+def best_arm(instance: instances.PublishedInstance, algorithm: str) -> Run:
     from best_arm import Bandit, BaseEnvironment
 
     options, tracker = BEST_ARM[algorithm]
@@ -122,7 +122,7 @@ def best_arm(instance: instances.KnownInstance, algorithm: str) -> Run:
     return timed(play)
 
 
-def reading(instance: instances.KnownInstance, kind: type) -> Run:
+def reading(instance: instances.PublishedInstance, kind: type) -> Run:
     sigma = float(instance.problem.rewards.sigma)  # type: ignore[attr-defined]
 
     def play(seed: int) -> tuple[int, bool]:
@@ -133,7 +133,7 @@ def reading(instance: instances.KnownInstance, kind: type) -> Run:
     return timed(play)
 
 
-def optuna_study(instance: instances.KnownInstance, budget: int, by_mean: bool) -> Run:
+def optuna_study(instance: instances.PublishedInstance, budget: int, by_mean: bool) -> Run:
     """One categorical parameter, the default sampler, values told as they are measured. Its answer
     is the arm of its best trial; by_mean: the arm with the best mean, which its user works out.
     """
@@ -162,7 +162,7 @@ def optuna_study(instance: instances.KnownInstance, budget: int, by_mean: bool) 
     return timed(play)
 
 
-def combgame_study(instance: instances.KnownInstance) -> Run:
+def combgame_study(instance: instances.PublishedInstance) -> Run:
     """Ask, measure, tell, until it is certain; in memory."""
     sigma = getattr(instance.problem.rewards, "sigma", None)
 
@@ -216,7 +216,7 @@ def table(title: str, found: dict[str, list[One]], limit: float) -> str:
     return f"## {title}\n\n" + markdown(head, cells) + "\n"
 
 
-def limit_of(instance: instances.KnownInstance) -> float:
+def limit_of(instance: instances.PublishedInstance) -> float:
     """The root of t = ln((1 + ln t)/delta)/D_nu."""
     t = instance.time
     for _ in range(200):

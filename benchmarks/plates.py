@@ -39,12 +39,12 @@ def simulated(runs):
         row = [name, runs]
         for rewards in (
             cg.Gaussian(sigma),
-            cg.Gaussian(sigma, level=LEVEL),
-            cg.Gaussian(supposed=sigma),
-            cg.Gaussian(supposed=sigma, level=LEVEL),
+            cg.Gaussian(sigma, batch_effect=LEVEL),
+            cg.Gaussian(simulation_sigma=sigma),
+            cg.Gaussian(simulation_sigma=sigma, batch_effect=LEVEL),
         ):
             problem = cg.Problem(actions, answers, rewards)
-            options = {"level_sd": 3.0 * sigma} if rewards.levels() else {}
+            options = {"batch_sd": 3.0 * sigma} if rewards.levels() else {}
             result = cg.simulate(problem, means, runs=runs, threshold="mixture", **options)
             row.append(f"{result.rounds.mean():.1f}")
         rows.append(row)
@@ -73,8 +73,8 @@ def studied(runs):
     rows = []
     for size in (0.0, 1.0, 3.0, 10.0):
         for name, rewards in (
-            ("levels", cg.Gaussian(SIGMA, level=LEVEL)),
-            ("levels, sigma not known", cg.Gaussian(level=LEVEL)),
+            ("levels", cg.Gaussian(SIGMA, batch_effect=LEVEL)),
+            ("levels, sigma not known", cg.Gaussian(batch_effect=LEVEL)),
             ("sigma", cg.Gaussian(SIGMA)),
             ("nothing", cg.Gaussian()),
             ("a sigma that covers both", cg.Gaussian(SIGMA * float(np.hypot(1.0, size)))),

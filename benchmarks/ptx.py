@@ -66,8 +66,12 @@ RULES = {
 REWARDS = {
     "gaussian": (cg.Gaussian(0.1), None, ("mixture", "proved")),
     "boxed": (cg.Gaussian(0.1), (0.0, 0.8), ("stylised", "mixture")),
-    "unknown": (cg.Gaussian(supposed=0.1, shared=False), None, ("mixture", "stylised")),
-    "one sigma": (cg.Gaussian(supposed=0.1), None, ("mixture",)),
+    "unknown": (
+        cg.Gaussian(simulation_sigma=0.1, shared_sigma=False),
+        None,
+        ("mixture", "stylised"),
+    ),
+    "one sigma": (cg.Gaussian(simulation_sigma=0.1), None, ("mixture",)),
     "bernoulli": (cg.Bernoulli(), None, ("stylised", "mixture", "proved")),
     "bounded": (cg.Bounded(0.0, 1.0), None, ("mixture", "proved")),
 }
@@ -96,7 +100,7 @@ def as_if_there_were_a_card() -> None:
     from numba.cuda import dispatcher
 
     cuda.memory, cuda._room, cuda.name = lambda: 140 << 30, lambda: 512 * 132, lambda: "none"
-    card.card, card.OnCard._warm = lambda: cuda, lambda self: None
+    card.card, card.CudaSimulation._warm = lambda: cuda, lambda self: None
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=ARCH)
 
 
@@ -113,7 +117,7 @@ def ptx(runner: Runner, optimised: bool) -> tuple[int, str]:
     start = (array(number, 1), array(number, 3), array(number, 2))
     out = (array(number, 2), array(byte, 3), array(byte, 2), array(real, 1), *[slots[1]] * 2)
     takes = (slots[1], *[number] * 6, *slots, *begin, *start, *out)
-    player = card.OnCard(runner, 1)._player
+    player = card.CudaSimulation(runner, 1)._player
     with plain_addresses(), quiet():
         text, _ = numba_cuda.compile_ptx(
             player._kernel.py_func, types.void(*takes), cc=ARCH, opt=optimised
@@ -147,7 +151,7 @@ def main() -> None:
             continue
         began, means = time.process_time(), MEANS[: problem.d]
         try:
-            deltas = [0.1, 0.01] if problem.rewards.known else 0.1
+            deltas = [0.1, 0.01] if problem.rewards.variance_known else 0.1
             runner = Runner(RunSpec(problem, means, rule, deltas, threshold, 0, 1000, "cuda"))
             size, text = ptx(runner, not options.fast)
             figures = ["-"] * 3 if options.fast else linked(text)

@@ -1,7 +1,7 @@
 """Why the published table of P-FWS reads as it does: python benchmarks/public_code.py [--runs 50]
 
 E20, delta = 0.1, ln((1 + ln t)/delta). Its public code differs from its paper in the rule
-(`cg.PFWS(draws=4999)`) and in the statistic that stops (`cg.DrawnRivals(4999)`). Each difference is
+(`cg.PFWS(n_draws=4999)`) and in the statistic that stops (`cg.SampledAlternatives(4999)`). Each difference is
 switched on by itself, and at the end of every run the exact statistic is worked out at the counts.
 A table of more runs has those of a smaller one in it. A run of the public code's rule takes about
 40 s of one core.
@@ -20,16 +20,16 @@ import combgame as cg
 from combgame._display.text import markdown
 from combgame.research import instances
 from combgame.rules.base import stopping_of
-from combgame.simulation.runner import InitialState, Run, own_numbers
+from combgame.simulation.runner import InitialState, Run, draw_permutation
 
 DELTA, DRAWS, LAST = 0.1, 4999, 100_000
 OFW = cg.CombGame(cg.OFW(), tracking="D")
-DRAWN = cg.DrawnRivals(DRAWS)
+DRAWN = cg.SampledAlternatives(DRAWS)
 CASES: dict[str, tuple[Any, Any, str]] = {  # rule, threshold, what is published
     "exact": (cg.PFWS(), "stylised", ""),
-    "rule": (cg.PFWS(draws=DRAWS), "stylised", ""),
+    "rule": (cg.PFWS(n_draws=DRAWS), "stylised", ""),
     "stop": (cg.PFWS(), DRAWN, ""),
-    "both": (cg.PFWS(draws=DRAWS), DRAWN, "1,176 (1 %)"),
+    "both": (cg.PFWS(n_draws=DRAWS), DRAWN, "1,176 (1 %)"),
     "ofw": (OFW, DRAWN, "1,277 (9 %)"),
     "uniform": (cg.Uniform(), DRAWN, "2,043 (3 %)"),
 }
@@ -50,12 +50,12 @@ class One(NamedTuple):
     exact: float  # the likelihood ratio at the counts
 
 
-def played(instance: instances.KnownInstance, case: str, number: int) -> One:
+def played(instance: instances.PublishedInstance, case: str, number: int) -> One:
     rule, threshold, _ = CASES[case]
-    mine = own_numbers(instance.problem, rule, 0, number)
+    mine = draw_permutation(instance.problem, rule, 0, number)
     means = np.array(instance.means)[mine.order]
     stopping = stopping_of(mine.rule, threshold, mine.problem, [DELTA])
-    setup = mine.rule.setup(mine.problem)
+    setup = mine.rule.bind(mine.problem)
     run = Run(InitialState(mine.problem, setup, stopping, 1, "compiled"), means, 0, number)
     run.advance(LAST)
     best = mine.problem.answers.argmax(means)

@@ -2,7 +2,7 @@
 benchmarks/relabel.py [--out FILE]
 
 listed: as the paper prints them, the best arm first; reversed: the best arm last; relabelled: in a
-new random order in every run (`relabel=True`). delta = 0.1, stylised threshold (gcb-pe: its own,
+new random order in every run (`shuffle_arms=True`). delta = 0.1, stylised threshold (gcb-pe: its own,
 with the paper's scale). The three have different seeds, so that they are independent; z is the
 largest difference of two of the three means over its standard error, with the chance that it is as
 large if the numbers of the arms do not matter.
@@ -45,7 +45,7 @@ def instances() -> dict[str, Instance]:
 def backwards(instance: Instance) -> Instance:
     """The same instance with its arms listed from the last to the first."""
     order = np.arange(instance.problem.d)[::-1]
-    problem = instance.problem.numbered(order)
+    problem = instance.problem.permuted(order)
     assert problem is not None
     return Instance(instance.name, problem, tuple(np.array(instance.means)[order]))
 
@@ -89,7 +89,7 @@ def main() -> None:
                     runs=runs,
                     jobs=options.jobs,
                     seed=zlib.crc32(f"{options.seed} {name} {rule} {way}".encode()),
-                    relabel=way == "relabelled",
+                    shuffle_arms=way == "relabelled",
                 )
                 found.append(
                     (float(sim.rounds.mean()), float(sim.rounds.std(ddof=1)) / math.sqrt(runs))

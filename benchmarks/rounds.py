@@ -28,8 +28,8 @@ from combgame.stopping.base import NEVER
 
 RULES = {
     "uniform": cg.Uniform(),
-    "hedge": cg.CombGame(cg.Hedge(), start="covering"),
-    "adahedge": cg.CombGame(cg.AdaHedge(), start="covering"),
+    "hedge": cg.CombGame(cg.Hedge(), initialization="covering"),
+    "adahedge": cg.CombGame(cg.AdaHedge(), initialization="covering"),
     "product-adahedge": cg.ProductAdaHedge(),
     "frank-wolfe": cg.FrankWolfe(),
     "ofw": cg.CombGame(cg.OFW()),
@@ -42,12 +42,12 @@ RULES = {
 def start(rule: cg.RuleBase, d: int, engine: str) -> Run:
     problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
     return Run(
-        InitialState(problem, rule.setup(problem), NEVER, 1, engine), np.array(means(d)), 0, 0
+        InitialState(problem, rule.bind(problem), NEVER, 1, engine), np.array(means(d)), 0, 0
     )
 
 
 def window(run: Run, rounds: int) -> float:
-    last = int(run.seen.clock[0]) + rounds
+    last = int(run.stats.n_rounds[0]) + rounds
     begin = time.perf_counter()
     run.advance(last)
     return (time.perf_counter() - begin) / rounds * 1e6
@@ -62,7 +62,7 @@ def measure(d: int, warm: int, windows: int, bar: tqdm) -> list[dict[str, object
     simplex = {
         name
         for name, rule in RULES.items()
-        if isinstance(rule, cg.CombGame) and rule.learner.on_simplex
+        if isinstance(rule, cg.CombGame) and rule.learner.enumerates_actions
     }
     fast = dict.fromkeys(runs, float("inf"))
     for name, run in runs.items():

@@ -22,13 +22,14 @@ VARIANTS: dict[str, dict[str, cg.RuleBase]] = {
     "lloo": {
         "lloo": cg.CombGame(cg.LLOO()),
         "lloo, D-tracking": cg.CombGame(cg.LLOO(), tracking="D"),
-        "lloo, one learner per answer": cg.CombGame(cg.LLOO(), per_answer=True),
+        "lloo, one learner per answer": cg.CombGame(cg.LLOO(), learner_per_answer=True),
         "lloo, no sparsification": cg.CombGame(cg.LLOO(sparsify=False)),
-        "lloo, random covering": cg.CombGame(cg.LLOO(), start="random-covering"),
+        "lloo, random covering": cg.CombGame(cg.LLOO(), initialization="random-covering"),
         "lloo, theory bonus": cg.CombGame(cg.LLOO(), bonus="theory"),
     },
     "thompson": {
-        f"thompson, width {width:g}": cg.Thompson(width=width) for width in (1.0, 2.0, 4.0)
+        f"thompson, width {width:g}": cg.Thompson(posterior_scale=width)
+        for width in (1.0, 2.0, 4.0)
     },
 }
 
@@ -72,10 +73,10 @@ def main() -> None:
                 runs=options.runs,
                 seed=options.seed,
                 jobs=options.jobs,
-                relabel=True,
+                shuffle_arms=True,
             )
             row, told = (
-                sim.report()[0],
+                sim.summary()[0],
                 REFERENCE.get(d, {}).get(name) if options.threshold == "stylised" else None,
             )
             error = sim.rounds.std(ddof=1) / options.runs**0.5

@@ -21,7 +21,7 @@ from numba import njit
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 import combgame as cg
-from combgame.engine.numba import teach
+from combgame.engine.numba import register_kernels
 from combgame.engine.state import vector
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
@@ -34,10 +34,10 @@ def many_argmax(part, score, out, n):
 
 def many_nearest(part, rewards, mean, weight, best, rival, alternative, n):
     for _ in range(n):
-        part.nearest(rewards, mean, weight, best, rival, alternative)
+        part.nearest_alternative(rewards, mean, weight, best, rival, alternative)
 
 
-teach()
+register_kernels()
 ARGMAX, NEAREST = (
     njit(nogil=True, error_model="numpy")(function) for function in (many_argmax, many_nearest)
 )
@@ -57,7 +57,7 @@ def race(candidates, repeats=7):
 
 
 def ours(structure, score, n=1000):
-    part, out = structure.part(), np.zeros(structure.d)
+    part, out = structure.kernel(), np.zeros(structure.d)
     return (lambda: ARGMAX(part, score, out, n)), n
 
 
@@ -193,8 +193,8 @@ def nearest_calls(rng):
         for family, rewards in (("Gaussian", cg.Gaussian(1.0)), ("Bernoulli", cg.Bernoulli())):
             if family == "Bernoulli" and (d > 400):
                 continue
-            low, high = rewards.range(d)
-            parts = (structure.part(), rewards.part(low, high))
+            low, high = rewards.mean_range(d)
+            parts = (structure.kernel(), rewards.kernel(low, high))
             times = []
             for _ in range(5):
                 mean, weight = rng.uniform(0.2, 0.8, d), rng.exponential(size=d) * 50 + 1
@@ -219,7 +219,7 @@ def large_rounds():
             for rule in (cg.CombGame(cg.OFW()), cg.CombGame(cg.LLOO())):
                 problem = cg.Problem(cg.Subsets(d, 10), answers, cg.Gaussian(0.1))
                 run = Run(
-                    InitialState(problem, rule.setup(problem), NEVER, 1, "compiled"),
+                    InitialState(problem, rule.bind(problem), NEVER, 1, "compiled"),
                     np.linspace(1.0, 0.0, d),
                     0,
                     0,

@@ -177,7 +177,7 @@ def batches(runs: int, pending: int = 8) -> str:
         threshold="mixture",
         runs=10 * runs,
         seed=1,
-        relabel=True,
+        shuffle_arms=True,
     ).rounds
     for run in range(runs):
         study, rng = (
@@ -224,7 +224,10 @@ def begun(
     problem: cg.Problem, url: str | None = None, name: str = "study"
 ) -> tuple[cg.Study, np.random.Generator]:
     """A study the start of which is over, and that is compiled."""
-    study, rng = cg.Study(problem, min_pulls=2, storage=url, name=name), np.random.default_rng(0)
+    study, rng = (
+        cg.Study(problem, min_replicates=2, storage=url, name=name),
+        np.random.default_rng(0),
+    )
     for n in (2 * len(problem.actions.covering()), 1):
         todo = study.ask(n)
         told = {one.id: {a: float(rng.standard_normal()) for a in one.arms} for one in todo}
@@ -308,7 +311,7 @@ def worst(folder: Path, calls: int = 2000, d: int = 10_000) -> str:
         timed("tell", partial(study.tell, one, values(one)))
     one = study.ask()
     for _ in range(calls // 2):
-        one = timed("step", partial(study.step, one, values(one)))
+        one = timed("step", partial(study.tell_and_ask, one, values(one)))
     study.close()
     rows = [
         [f"{what}, of {len(found):,}", *(f"{x:.1f}" for x in spread(found, max(syncs)))]
@@ -377,7 +380,7 @@ def growth(folder: Path, rounds: Sequence[int], arms: Sequence[int]) -> str:
         for _ in range(30):
             told = {a: float(rng.standard_normal()) for a in one.arms}
             began = time.perf_counter()
-            one = study.step(one, told)
+            one = study.tell_and_ask(one, told)
             steps.append(1e3 * (time.perf_counter() - began))
         began = time.perf_counter()
         size = len(dump(study._session._state) or b"")

@@ -104,7 +104,7 @@ def main() -> None:
             cg.Problem(
                 problem.actions,
                 problem.answers,
-                cg.Gaussian(supposed=problem.rewards.sigma, shared=shared),
+                cg.Gaussian(simulation_sigma=problem.rewards.sigma, shared_sigma=shared),
             )
             for shared in (True, False)
         )
@@ -118,11 +118,11 @@ def main() -> None:
                 threshold=name,
                 runs=options.runs,
                 jobs=options.jobs,
-                relabel=True,
+                shuffle_arms=True,
             )
             rounds.append(sim.rounds.mean())
             slack.append(sim.rounds.std() / options.runs**0.5)
-            errors += sim.report()[0]["errors"] if name != "stylised" else 0
+            errors += sim.summary()[0]["errors"] if name != "stylised" else 0
         shares.append((family, rounds[1] / rounds[3]))
         cells.append(
             [

@@ -86,12 +86,12 @@ def counted(d: int, rule: str, threshold: str) -> list[str]:
     parts = (run.game, run.rule, run.seen, run.view, run.stops, run.winners)
     names = ("game", "rule", "seen", "view", "stops", "winners")
     known, common = dict[int, str](), set[int]().union(*map(shared, parts[:4]))
-    game, chosen, seen, view, stops, winners = (
+    kernel, chosen, seen, view, stops, winners = (
         watched(part, name, known) for part, name in zip(parts, names, strict=True)
     )
     LOADS.clear(), STORES.clear()
     for _ in range(COUNTED):
-        step(game, chosen, run.start, run.means, run.rng, 10**6, seen, view, stops, winners)
+        step(kernel, chosen, run.start, run.means, run.rng, 10**6, seen, view, stops, winners)
     starts = sorted(known)
 
     def array(address: int) -> int:

@@ -39,12 +39,15 @@ def main() -> None:
                     continue
                 study.tell(
                     path,
-                    {link: -(THROUGHPUT[link] + 2.0 * rng.standard_normal()) for link in path.left},
+                    {
+                        link: -(THROUGHPUT[link] + 2.0 * rng.standard_normal())
+                        for link in path.remaining
+                    },
                 )
         if study.status.rounds % 20 == 0:
             print(
                 f"{study.status.rounds} probes: weakest so far {study.status.leader_name}; "
-                f"{study.status.next}"
+                f"{study.status.next_step}"
             )
     print(study.decision)
     assert study.decision.names == ("b->c",)

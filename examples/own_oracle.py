@@ -57,7 +57,10 @@ def main(folder: str) -> None:
                 todo = study.ask()
                 study.tell(
                     todo,
-                    {sensor: SIGNAL[sensor] + 0.2 * rng.standard_normal() for sensor in todo.left},
+                    {
+                        sensor: SIGNAL[sensor] + 0.2 * rng.standard_normal()
+                        for sensor in todo.remaining
+                    },
                 )
 
 

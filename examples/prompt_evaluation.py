@@ -32,7 +32,7 @@ def main() -> None:
         problem,
         delta=0.05,
         max_rounds=5000,
-        on_certified=lambda decision: print("certified:", decision.names[0]),
+        on_certify=lambda decision: print("certified:", decision.names[0]),
     )
 
     def work(name: str) -> int:

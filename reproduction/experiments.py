@@ -61,7 +61,7 @@ def part(
         runs=runs,
         seed=seed,
         max_rounds=CAP,
-        relabel=True,
+        shuffle_arms=True,
     )
 
 
@@ -115,13 +115,13 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
     for name, learner in LEARNERS.items():
         rules[name] = CombGame(learner)
         rules[f"{name}, D-tracking"] = CombGame(learner, tracking="D")
-        rules[f"{name}, one per answer"] = CombGame(learner, per_answer=True)
+        rules[f"{name}, one per answer"] = CombGame(learner, learner_per_answer=True)
     for name in ("adahedge", "lloo"):
         learner = LEARNERS[name]
-        rules[f"{name}, nobody first"] = CombGame(learner, order="nobody")
+        rules[f"{name}, nobody first"] = CombGame(learner, first_mover="nobody")
         rules[f"{name}, a tenth of the bonus"] = CombGame(learner, bonus=StylisedBonus(0.1))
     rules["sftpl"] = CombGame(SFTPL())
-    rules["lloo, nature first"] = CombGame(order="nature")
+    rules["lloo, nature first"] = CombGame(first_mover="nature")
     rules["lloo, no sparsification"] = CombGame(LLOO(sparsify=False))
     for how in ("approximate", "coarse"):
         rules[f"lloo, {how} sparsification"] = CombGame(LLOO(projection=how))

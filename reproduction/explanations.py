@@ -14,7 +14,7 @@ import numpy as np
 from combgame.simulation.result import error_interval
 
 from .experiments import DELTA
-from .measured import LEVEL, Measured, inside, propagated, ratio
+from .measured import LEVEL, Estimate, inside, propagated, ratio
 from .measures import (
     FEW_PERCENT,
     SELDOM,
@@ -32,7 +32,7 @@ READING = 150.0  # how exactly the marks of Figure 1 could be read
 LEARNERS = ("adahedge", "hedge", "ofw", "lloo")
 
 
-class Reason(NamedTuple):
+class Explanation(NamedTuple):
     kind: str
     text: str
 
@@ -40,7 +40,7 @@ class Reason(NamedTuple):
         return f"*{self.kind}:* {self.text}"
 
 
-Explain = Callable[[Tables], list[Reason]]
+Explain = Callable[[Tables], list[Explanation]]
 
 
 def marks() -> dict[int, dict[str, float]]:
@@ -52,7 +52,7 @@ def marks() -> dict[int, dict[str, float]]:
     }
 
 
-def similar(tables: Tables) -> list[Reason]:
+def similar(tables: Tables) -> list[Explanation]:
     """Finding 1: which of the three differ, how all grow, and the bonus."""
     mean = Column(tables["figure1"])
     xs = mean.have("uniform", *THREE)
@@ -62,7 +62,7 @@ def similar(tables: Tables) -> list[Reason]:
     far = max(pairs.values(), key=lambda one: abs(one.value - 1.0))
     differ = sum(inside(one, 1.0, 1.0, len(xs)) is False for one in pairs.values())
     out = [
-        Reason(
+        Explanation(
             COMPUTED,
             f"Hedge's mean over AdaHedge's is {far:.2f} where it is furthest from 1, and differs "
             f"from 1 beyond doubt at {differ} of {len(xs)} sizes.",
@@ -71,7 +71,7 @@ def similar(tables: Tables) -> list[Reason]:
     powers = ", ".join(f"{rule} {mean.power(rule, xs):.2f}" for rule in ("uniform", *THREE))
     limits = sorted(row["limit"] for row in tables["figure1"] if row["limit"])
     out.append(
-        Reason(
+        Explanation(
             COMPUTED,
             f"The means grow like d to the power {powers}; the limit "
             + (
@@ -84,7 +84,7 @@ def similar(tables: Tables) -> list[Reason]:
     return out + bonus(tables)
 
 
-def bonus(tables: Tables) -> list[Reason]:
+def bonus(tables: Tables) -> list[Explanation]:
     """Whether the bonus makes the means grow with d: the same learners with a tenth of it."""
     mean = Column(tables["options"]) if tables["options"] else None
     out = []
@@ -102,7 +102,7 @@ def bonus(tables: Tables) -> list[Reason]:
             None: "whether the bonus explains the growth cannot be told from these runs",
         }[told]
         out.append(
-            Reason(
+            Explanation(
                 TESTED,
                 f"With a tenth of the bonus {rule}'s means grow like d to the power {less:.2f} "
                 f"instead of {usual:.2f} (d = {xs[0]:g} to {xs[-1]:g}): {verdict}.",
@@ -111,7 +111,7 @@ def bonus(tables: Tables) -> list[Reason]:
     return out
 
 
-def beside_the_paper(tables: Tables) -> list[Reason]:
+def beside_the_paper(tables: Tables) -> list[Explanation]:
     """Which of the paper's marks our noise and the reading cannot explain."""
     mean, paper = Column(tables["figure1"]), marks()
     found, reach = [], NormalDist().inv_cdf(1.0 - LEVEL / (2.0 * 5 * len(paper)))
@@ -128,7 +128,7 @@ def beside_the_paper(tables: Tables) -> list[Reason]:
         return []
     beyond = [one for one in found if one[1]]
     out = [
-        Reason(
+        Explanation(
             COMPUTED,
             f"{len(found) - len(beyond)} of {len(found)} marks lie within what the standard errors "
             f"of both (theirs taken as ours, for 750 runs) and the reading allow; {len(beyond)} do "
@@ -151,7 +151,7 @@ def beside_the_paper(tables: Tables) -> list[Reason]:
         rough.append(f"{rule} {falls} ({mine})")
     round_ones = sum(y % 10_000 == 0 for row in paper.values() for y in row.values())
     out.append(
-        Reason(
+        Explanation(
             COMPUTED,
             "A mean that grows with d should not fall from one size to the next. The paper's marks "
             "fall so many times, of nine (ours in brackets): " + ", ".join(rough) + f". "
@@ -163,7 +163,7 @@ def beside_the_paper(tables: Tables) -> list[Reason]:
     return out
 
 
-def jump(mean: Column, paper: dict[int, dict[str, float]]) -> Reason:
+def jump(mean: Column, paper: dict[int, dict[str, float]]) -> Explanation:
     """LLOO's mark at d = 10, which is above the next: whether means with our spread do so."""
     here, after = mean.at[10, "lloo"], mean.at[15, "lloo"]
     marks_fall = paper[10]["lloo"] - paper[15]["lloo"]
@@ -173,8 +173,8 @@ def jump(mean: Column, paper: dict[int, dict[str, float]]) -> Reason:
         f"ours changes by {-fall.value:+,.0f} ± {fall.error:,.0f}"
     )
     if inside(fall, -math.inf, 0.0) is not True or marks_fall < 5.0 * fall.error:
-        return Reason(COMPUTED, f"{said}: our own means do not rule such a fall out.")
-    return Reason(
+        return Explanation(COMPUTED, f"{said}: our own means do not rule such a fall out.")
+    return Explanation(
         CONJECTURE,
         f"{said}. A fall of {marks_fall / fall.error:,.0f} of our standard errors is not one of "
         "means of 750 runs; a few runs that were cut off at a cap, or a covering that happened to "
@@ -183,7 +183,7 @@ def jump(mean: Column, paper: dict[int, dict[str, float]]) -> Reason:
     )
 
 
-def ofw(tables: Tables) -> list[Reason]:
+def ofw(tables: Tables) -> list[Explanation]:
     mean, paper = Column(tables["figure1"]), marks()
     xs = [x for x in mean.have("ofw", "lloo") if x >= 20]
     ratios = [ratio(mean.at[x, "ofw"], mean.at[x, "lloo"]) for x in xs]
@@ -195,7 +195,7 @@ def ofw(tables: Tables) -> list[Reason]:
         else ""
     )
     out = [
-        Reason(
+        Explanation(
             COMPUTED,
             f"OFW's mean is above LLOO's beyond doubt at {more} of {len(xs)} sizes from d = 20 on"
             f"{marked}.",
@@ -207,7 +207,7 @@ def ofw(tables: Tables) -> list[Reason]:
     flat = max(late) / min(late)
     if flat < 1.25 and grown is not None and inside(grown, flat, math.inf) is True:
         out.append(
-            Reason(
+            Explanation(
                 CONJECTURE,
                 f"The paper's marks for OFW stay between {min(late):,.0f} and {max(late):,.0f} "
                 f"from d = 30 on, where our mean grows {grown:.2f} times: they may be means of "
@@ -217,7 +217,7 @@ def ofw(tables: Tables) -> list[Reason]:
     return out
 
 
-def gcb_pe(tables: Tables) -> list[Reason]:
+def gcb_pe(tables: Tables) -> list[Explanation]:
     gcb, mean = Column(tables["gcb-pe"]), Column(tables["figure1"])
     rule = next(rule for rule in gcb.rules if "scale 0" in rule and "random" not in rule)
     xs = gcb.have(rule)
@@ -231,7 +231,7 @@ def gcb_pe(tables: Tables) -> list[Reason]:
         for power in powers.values()
     ]
     out = [
-        Reason(
+        Explanation(
             COMPUTED,
             f"GCB-PE's mean grows like d to the power {own:.2f}; its radius, with "
             "beta_sigma^2 = d, and its covering of ceil(d/3) actions give d ceil(d/3) and a "
@@ -244,7 +244,7 @@ def gcb_pe(tables: Tables) -> list[Reason]:
     fitted = [gcb.at[x, rule].value / published[x] for x in xs if published.get(x)]
     if fitted:
         out.append(
-            Reason(
+            Explanation(
                 COMPUTED,
                 "The paper does not give the scale inside GCB-PE's radius. Ours is near those that "
                 f"its published means imply (our means are {min(fitted):.3f} to "
@@ -259,7 +259,7 @@ def gcb_pe(tables: Tables) -> list[Reason]:
             f"{ratio(gcb.at[x, name], gcb.at[x, rule]):.2f} (d = {x:g})" for x in both
         )
         out.append(
-            Reason(
+            Explanation(
                 TESTED,
                 "The paper's global observer set is a random covering, drawn anew in every run. "
                 f"With it, GCB-PE's mean over that with the minimal covering is {ratios}.",
@@ -268,7 +268,7 @@ def gcb_pe(tables: Tables) -> list[Reason]:
     return out
 
 
-def times(tables: Tables) -> list[Reason]:
+def times(tables: Tables) -> list[Explanation]:
     us = {(row["x"], row["rule"]): row["us_per_round"] for row in tables["figure1-time"]}
     factors = [
         1000.0 * float(row[rule]) / us[row["d"], rule]
@@ -288,14 +288,14 @@ def times(tables: Tables) -> list[Reason]:
         if len(xs := sorted(x for x, known in us if known == rule)) > 1
     ]
     return [
-        Reason(
+        Explanation(
             COMPUTED,
             "d grows beside |A|. In terms of d, times grow like its power "
             + ", ".join(f"{power:.2f} ({rule})" for rule, power in grown)
             + ".",
         ),
         *_beside_their_times(us),
-        Reason(
+        Explanation(
             COMPUTED,
             f"The paper's times per round are {min(factors):,.0f} to {max(factors):,.0f} times "
             f"ours. Ours are without standard errors; {falls} of {pairs} are less than at the size "
@@ -303,7 +303,7 @@ def times(tables: Tables) -> list[Reason]:
         ),
     ] + (
         [
-            Reason(
+            Explanation(
                 CONJECTURE,
                 "That may be what interpreted code costs beside compiled code, and for Hedge and "
                 "AdaHedge what an exponential per action costs beside d of them and a product per "
@@ -315,7 +315,7 @@ def times(tables: Tables) -> list[Reason]:
     )
 
 
-def _beside_their_times(us: dict[tuple[float, str], float]) -> list[Reason]:
+def _beside_their_times(us: dict[tuple[float, str], float]) -> list[Explanation]:
     """How times grow over the sizes of which the paper's are known, theirs and ours."""
     paper = [row for row in digitised() if row["figure"] == "1b"]
     sizes = [
@@ -331,7 +331,7 @@ def _beside_their_times(us: dict[tuple[float, str], float]) -> list[Reason]:
     )
     actions = math.comb(int(large), 3) / math.comb(int(small), 3)
     return [
-        Reason(
+        Explanation(
             COMPUTED,
             f"From d = {small:g} to {large:g}, where |A| grows {actions:.1f} times, times grow so "
             f"many times (the paper's in brackets): {grown}.",
@@ -339,7 +339,7 @@ def _beside_their_times(us: dict[tuple[float, str], float]) -> list[Reason]:
     ]
 
 
-def grids(tables: Tables) -> list[Reason]:
+def grids(tables: Tables) -> list[Explanation]:
     mean = Column(tables["grid"])
     actions = {row["x"]: row["actions"] for row in tables["quantities"] if row["family"] == "grid"}
     xs = [x for x in mean.have("adahedge") if x in actions and actions[x] >= 500]
@@ -352,12 +352,12 @@ def grids(tables: Tables) -> list[Reason]:
         if x in actions
     )
     return [
-        Reason(
+        Explanation(
             COMPUTED,
             f"AdaHedge's start is every action once. Its mean less |A| is {after} rounds, where "
             "|A| is 500 or more.",
         ),
-        Reason(
+        Explanation(
             COMPUTED,
             f"Uniform sampling's mean over |A|, which is how often it plays the one informative "
             f"action, is {plays}.",
@@ -365,7 +365,7 @@ def grids(tables: Tables) -> list[Reason]:
     ]
 
 
-def lines(tables: Tables) -> list[Reason]:
+def lines(tables: Tables) -> list[Explanation]:
     out = []
     for name in ("uniform-matroid-k2", "line2", "line3"):
         mean = Column(tables[name])
@@ -386,17 +386,17 @@ def lines(tables: Tables) -> list[Reason]:
                 else ""
             )
         )
-    return [Reason(COMPUTED, ". ".join(one[0].upper() + one[1:] for one in out) + ".")]
+    return [Explanation(COMPUTED, ". ".join(one[0].upper() + one[1:] for one in out) + ".")]
 
 
-def needle(tables: Tables) -> list[Reason]:
+def needle(tables: Tables) -> list[Explanation]:
     mean = Column(tables["almost-all"])
     xs = mean.have("adahedge", "lloo", "uniform")
     sets = {x: 2.0 ** (x - 1) for x in xs}
     paid = [mean.at[x, "adahedge"].value / sets[x] for x in xs]
     met = [mean.at[x, "uniform"].value / sets[x] for x in xs]
     return [
-        Reason(
+        Explanation(
             COMPUTED,
             f"AdaHedge's mean over |A| = 2^(d-1), its start, goes from {paid[0]:.2f} at "
             f"d = {xs[0]:g} to {paid[-1]:.2f} at d = {xs[-1]:g}. Uniform sampling meets the needle "
@@ -406,7 +406,7 @@ def needle(tables: Tables) -> list[Reason]:
     ]
 
 
-def options(tables: Tables) -> list[Reason]:
+def options(tables: Tables) -> list[Explanation]:
     """Finding 8: how many learners are called, and the other options."""
     mean, out = Column(tables["options"]), decidable(tables)
     rows = [row for row in tables["options"] if row.get("learners") and "per answer" in row["rule"]]
@@ -419,7 +419,7 @@ def options(tables: Tables) -> list[Reason]:
             "With one learner per answer, so many of the d learners are called before a run stops, "
             f"on average: {called}."
         )
-        out.append(Reason(COMPUTED, text))
+        out.append(Explanation(COMPUTED, text))
     for option, text in (
         (
             "nobody first",
@@ -455,7 +455,7 @@ def options(tables: Tables) -> list[Reason]:
         if ratios:
             idle = option == "approximate sparsification" and _idle(mean)
             text += " It removed nothing: every mean is the one without any." if idle else ""
-            out.append(Reason(TESTED, text.format(", ".join(ratios))))
+            out.append(Explanation(TESTED, text.format(", ".join(ratios))))
     return out
 
 
@@ -466,7 +466,7 @@ def _idle(mean: Column) -> bool:
     return bool(xs) and all(mean.at.get((x, plain)) == mean.at[x, thinned] for x in xs)
 
 
-def decidable(tables: Tables) -> list[Reason]:
+def decidable(tables: Tables) -> list[Explanation]:
     """From how many runs on a single ratio could be told to lie within 5 %, were it exactly 1."""
     numbers = options_and_the_usual(tables)
     out = []
@@ -482,7 +482,7 @@ def decidable(tables: Tables) -> list[Reason]:
                 f"{reach * error:.0%} each way together, so that 5 % could be decided for each of "
                 f"them from about {_rounded(needed):,} runs on, not from {runs:,}"
             )
-    return [Reason(COMPUTED, "; ".join(out) + ".")] if out else []
+    return [Explanation(COMPUTED, "; ".join(out) + ".")] if out else []
 
 
 def _rounded(number: float) -> int:
@@ -491,13 +491,13 @@ def _rounded(number: float) -> int:
     return int(math.ceil(number / digits) * digits)
 
 
-def errors(tables: Tables) -> list[Reason]:
+def errors(tables: Tables) -> list[Explanation]:
     """Finding 9: what no theorem covers, if it is so; or that the rate is not low."""
     numbers = pooled_errors(tables)
     told = inside(numbers["rate"], 0.0, SELDOM)
     if told is True and numbers["above"] == 0:
         return [
-            Reason(
+            Explanation(
                 CONJECTURE,
                 f"No theorem covers the stylised threshold: that it errs as seldom elsewhere as "
                 f"in the {numbers['lines']} lines here, {numbers['rate'].value:.2%} of the runs, "
@@ -506,7 +506,7 @@ def errors(tables: Tables) -> list[Reason]:
             )
         ]
     return [
-        Reason(
+        Explanation(
             COMPUTED,
             f"No theorem covers the stylised threshold, and here it errs in "
             f"{numbers['rate']:.2%} of the runs, {numbers['above']} of {numbers['lines']} lines "
@@ -515,7 +515,7 @@ def errors(tables: Tables) -> list[Reason]:
     ]
 
 
-def discarding(tables: Tables) -> list[Reason]:
+def discarding(tables: Tables) -> list[Explanation]:
     """Whether runs that discard answers err more often, by threshold: pooled, two proportions."""
     rows, out = tables["elimination"], []
     long = [
@@ -531,7 +531,7 @@ def discarding(tables: Tables) -> list[Reason]:
             wrong, runs = sum(row["errors"] for row in mine), sum(row["runs"] for row in mine)
             rate = wrong / max(runs, 1)
             error = math.sqrt(rate * (1.0 - rate) / max(runs, 1))
-            pooled[how] = (wrong, runs, Measured(rate, error))
+            pooled[how] = (wrong, runs, Estimate(rate, error))
         never = pooled["never"]
         for how, when in (("every round", "in every round"), ("phases", "at the ends of phases")):
             wrong, runs, rate = pooled[how]
@@ -544,10 +544,10 @@ def discarding(tables: Tables) -> list[Reason]:
                 f"of {runs:,} runs, {told} beyond doubt than the {never[0]} of {never[1]:,} that "
                 "never do" + {True: " (below delta)", False: " (above delta)", None: ""}[kept]
             )
-    reasons = [Reason(COMPUTED, ". ".join(out) + ".")] if out else []
+    reasons = [Explanation(COMPUTED, ". ".join(out) + ".")] if out else []
     if long:
         reasons.append(
-            Reason(
+            Explanation(
                 CONJECTURE,
                 f"A few long runs make some of the means ({'; '.join(long)}). A run that has "
                 "discarded the best answer, and has to tell apart what is left, would be one.",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from combgame.errors import InputError, real
+from combgame.errors import InputError, is_real
 
 from . import explanations, measures
 from .experiments import SCALE
@@ -20,7 +20,7 @@ HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "holds partly", "does not hold", "not m
 OPEN = "cannot be told at this number of runs"
 
 
-class Within(NamedTuple):
+class Bound(NamedTuple):
     """A number, or a column of rows of numbers as "rows.column", must lie between two ends."""
 
     number: str
@@ -38,7 +38,7 @@ class Within(NamedTuple):
         return told if self.each else [together(told)]
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """Parts that were told before: whether all of a list of True, False and None hold."""
 
     number: str
@@ -52,7 +52,7 @@ def together(told: list[bool | None]) -> bool | None:
     return False if False in told else None if None in told else True
 
 
-class Lines(NamedTuple):
+class TableBlock(NamedTuple):
     """So many sizes of a table, between two ends, must have all of these rules."""
 
     table: str
@@ -78,7 +78,7 @@ class Lines(NamedTuple):
         )
 
 
-class Several(NamedTuple):
+class ListBlock(NamedTuple):
     """How rows of numbers are said: a template of one, and what stands around them if there are
     any.
     """
@@ -95,7 +95,7 @@ class Several(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Claim:
     """A finding of the paper. It holds if all parts of its tests do, partly if some do and some do
     not; if none fails and some cannot be told, neither can the finding.
     """
@@ -104,11 +104,11 @@ class Finding:
     test: str  # what we take it to mean
     tables: tuple[str, ...]
     measure: Callable[[Tables], Numbers]
-    holds: tuple[Within | Told, ...]
+    holds: tuple[Bound | Reported, ...]
     evidence: str  # the numbers behind the verdict: a template
     explain: Explain  # why it came out so
-    several: Mapping[str, Several] = field(default_factory=dict)  # rows in that template
-    lines: tuple[Lines, ...] = ()  # without which it cannot be measured
+    several: Mapping[str, ListBlock] = field(default_factory=dict)  # rows in that template
+    lines: tuple[TableBlock, ...] = ()  # without which it cannot be measured
 
     def verdict(self, numbers: Numbers) -> str:
         parts = [part for test in self.holds for part in test.parts(numbers)]
@@ -122,7 +122,7 @@ class Finding:
         return self.evidence.format(**numbers | rows)
 
 
-class Verdict(NamedTuple):
+class ClaimResult(NamedTuple):
     number: int
     claim: str
     test: str
@@ -131,7 +131,7 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-def verdicts(tables: Tables) -> list[Verdict]:
+def verdicts(tables: Tables) -> list[ClaimResult]:
     """A verdict on each finding; "not measured" where its tables, or lines of them, are missing."""
     for name in dict.fromkeys(name for finding in FINDINGS for name in finding.tables):
         check(name, tables[name])
@@ -143,7 +143,7 @@ def check(name: str, rows: Rows) -> None:
     for row in rows:
         for column in ("mean", "us_per_round"):
             value = row.get(column, 1.0)
-            if not real(value) or not 0.0 < value < math.inf:
+            if not is_real(value) or not 0.0 < value < math.inf:
                 raise InputError(
                     "not-a-mean",
                     "{file} has {value!r} as the {column} of {rule} at {at}, which is no positive "
@@ -158,25 +158,27 @@ def check(name: str, rows: Rows) -> None:
                 )
 
 
-def _verdict(number: int, finding: Finding, tables: Tables) -> Verdict:
+def _verdict(number: int, finding: Claim, tables: Tables) -> ClaimResult:
     missing = [name for name in finding.tables if not tables[name]]
     if missing:
         remedy = f"run `python -m reproduction {missing[0].removesuffix('-time')}` first"
-        return Verdict(number, finding.claim, finding.test, UNKNOWN, remedy)
+        return ClaimResult(number, finding.claim, finding.test, UNKNOWN, remedy)
     short = next((said for lines in finding.lines if (said := lines.missing(tables))), "")
     if short:
-        return Verdict(number, finding.claim, finding.test, UNKNOWN, short)
+        return ClaimResult(number, finding.claim, finding.test, UNKNOWN, short)
     numbers = finding.measure(tables)
     evidence = finding.said(numbers)
     capped = sum(1 for name in finding.tables for row in tables[name] if row.get("capped"))
     if capped:
         evidence += f"; {capped} lines have capped runs, whose means are too small"
     reasons = tuple(reason.said() for reason in finding.explain(tables))
-    return Verdict(number, finding.claim, finding.test, finding.verdict(numbers), evidence, reasons)
+    return ClaimResult(
+        number, finding.claim, finding.test, finding.verdict(numbers), evidence, reasons
+    )
 
 
 FINDINGS = (
-    Finding(
+    Claim(
         claim="Hedge, AdaHedge and LLOO need similar numbers of rounds, fewer than uniform "
         "sampling, more as d grows (k = 3).",
         test="at every d the largest mean is at most 1.5 times the smallest; every mean is below "
@@ -184,94 +186,94 @@ FINDINGS = (
         tables=("figure1",),
         measure=measures.learners_and_uniform,
         holds=(
-            Within("sizes.ratio", high=1.5),
-            Within("beside.ratio", high=1.0),
-            Within("correlation", low=0.9),
+            Bound("sizes.ratio", high=1.5),
+            Bound("beside.ratio", high=1.0),
+            Bound("correlation", low=0.9),
         ),
         evidence="the largest of the three means is {closest:.2f} to {widest:.2f} times the "
         "smallest (most at d = {widest_x:g}); {below} of {means} means are below uniform "
         "sampling's beyond doubt, {above} above it{open}; the correlation of the mean with d is "
         "{correlation:.2f} at least",
         several={
-            "open": Several(
+            "open": ListBlock(
                 "{rule} at d = {x:g} ({ratio:.2f} times uniform's)",
                 before=", and not told apart from it are ",
             )
         },
         explain=explanations.similar,
-        lines=(Lines("figure1", ("uniform", *THREE), least=2),),
+        lines=(TableBlock("figure1", ("uniform", *THREE), least=2),),
     ),
-    Finding(
+    Claim(
         claim="OFW needs clearly more than those three from d = 20 on.",
         test="OFW's mean is at least 1.2 times the largest of the three at every d >= 20",
         tables=("figure1",),
         measure=measures.ofw_and_the_others,
-        holds=(Within("sizes.ratio", low=1.2, each=True),),
+        holds=(Bound("sizes.ratio", low=1.2, each=True),),
         evidence="OFW's mean over the largest of the other three: {sizes}",
-        several={"sizes": Several("{ratio:.2f} (d = {x:g})")},
+        several={"sizes": ListBlock("{ratio:.2f} (d = {x:g})")},
         explain=explanations.ofw,
-        lines=(Lines("figure1", ("ofw", *THREE), low=20),),
+        lines=(TableBlock("figure1", ("ofw", *THREE), low=20),),
     ),
-    Finding(
+    Claim(
         claim="GCB-PE needs about ten times more.",
         test="its mean is 5 to 20 times the mean of the other five at every d of the paper, 5 to "
         "20",
         tables=("figure1", "gcb-pe"),
         measure=measures.gcb_pe_and_the_others,
-        holds=(Within("of_the_paper.ratio", low=5.0, high=20.0, each=True),),
+        holds=(Bound("of_the_paper.ratio", low=5.0, high=20.0, each=True),),
         evidence="GCB-PE's mean over the mean of the other five, with the scale that was fitted to "
         "its published means: {sizes}{proved}",
         several={
-            "sizes": Several("{ratio:.0f} (d = {x:g})"),
-            "proved": Several(
+            "sizes": ListBlock("{ratio:.0f} (d = {x:g})"),
+            "proved": ListBlock(
                 "; with the scale that is proved it needs {times:.0f} times more still"
             ),
         },
         explain=explanations.gcb_pe,
         lines=(
-            Lines("gcb-pe", (f"gcb-pe, scale {SCALE}",), high=20, least=2),
-            Lines("figure1", ("uniform", *THREE, "ofw"), high=20, least=2),
+            TableBlock("gcb-pe", (f"gcb-pe, scale {SCALE}",), high=20, least=2),
+            TableBlock("figure1", ("uniform", *THREE, "ofw"), high=20, least=2),
         ),
     ),
-    Finding(
+    Claim(
         claim="Time per round grows like |A| for Hedge and AdaHedge, and stays almost flat for OFW "
         "and LLOO.",
         test="exponents between 0.8 and 1.2; OFW and LLOO at most 4 times slower at d = 50 than at "
         "d = 5",
         tables=("figure1-time",),
         measure=measures.time_and_actions,
-        holds=(Within("powers.power", low=0.8, high=1.2), Within("steepest", high=4.0)),
+        holds=(Bound("powers.power", low=0.8, high=1.2), Bound("steepest", high=4.0)),
         evidence="time grows like |A| to the power {powers} from 1,000 actions on; from {fewest:,} "
         "to {most:,} actions OFW's grows {ofw:.1f} times and LLOO's {lloo:.1f} times; at "
         "d = {largest:g}: "
         "{last}",
         several={
-            "powers": Several("{power:.2f} ({rule})"),
-            "last": Several("{rule} {us:,.0f} us"),
+            "powers": ListBlock("{power:.2f} ({rule})"),
+            "last": ListBlock("{rule} {us:,.0f} us"),
         },
         explain=explanations.times,
         lines=(
-            Lines("figure1-time", SIMPLEX, low=20, least=3),  # 1,000 actions and more
-            Lines("figure1-time", ("ofw", "lloo"), least=2),
+            TableBlock("figure1-time", SIMPLEX, low=20, least=3),  # 1,000 actions and more
+            TableBlock("figure1-time", ("ofw", "lloo"), least=2),
         ),
     ),
-    Finding(
+    Claim(
         claim="Grid networks: uniform sampling collapses as n_s grows; a learner on the simplex "
         "pays its full initialisation of |A| rounds.",
         test="uniform's mean grows ten times faster than LLOO's; AdaHedge's is at least 0.9 |A| on "
         "the largest grid",
         tables=("grid", "quantities"),
         measure=measures.growth_on_grids,
-        holds=(Within("faster", low=10.0), Within("largest_share", low=0.9)),
+        holds=(Bound("faster", low=10.0), Bound("largest_share", low=0.9)),
         evidence="from n_s = {small:g} to {large:g} uniform sampling's mean grows {uniform:,.0f} "
         "times (to {uniform_mean:,.0f}), LLOO's {lloo:.1f} times (to {lloo_mean:,.0f}); AdaHedge's "
         "is {adahedge_mean:,.0f} at n_s = {large:g}, where |A| = {actions:,}, and at least 0.9 |A| "
         "at n_s = {paid}",
-        several={"paid": Several("{x:g}", none="none")},
+        several={"paid": ListBlock("{x:g}", none="none")},
         explain=explanations.grids,
-        lines=(Lines("grid", ("uniform", "adahedge", "lloo"), least=2),),
+        lines=(TableBlock("grid", ("uniform", "adahedge", "lloo"), least=2),),
     ),
-    Finding(
+    Claim(
         claim="Line networks and k = 2: LLOO is on a par with AdaHedge at low cost.",
         test="LLOO's mean is at most 1.5 times AdaHedge's everywhere, and its round is cheaper at "
         "the largest size",
@@ -285,12 +287,12 @@ FINDINGS = (
         ),
         measure=measures.lloo_and_adahedge,
         holds=(
-            Within("experiments.most", high=1.5, each=True),
-            Within("experiments.cost", low=1.0, each=True),
+            Bound("experiments.most", high=1.5, each=True),
+            Bound("experiments.cost", low=1.0, each=True),
         ),
         evidence="{experiments}",
         several={
-            "experiments": Several(
+            "experiments": ListBlock(
                 "{name}: LLOO's mean is {least:.2f} to {most:.2f} times AdaHedge's, and a round "
                 "costs AdaHedge {cost:.1f} times LLOO's at the largest size",
                 between="; ",
@@ -299,25 +301,25 @@ FINDINGS = (
         explain=explanations.lines,
         lines=(
             *(
-                Lines(table, ("adahedge", "lloo"))
+                TableBlock(table, ("adahedge", "lloo"))
                 for name in ("uniform-matroid-k2", "line2", "line3")
                 for table in (name, f"{name}-time")
             ),
         ),
     ),
-    Finding(
+    Claim(
         claim="Almost all sets: LLOO works although there is one informative action in 2^(d-1).",
         test="no run is capped, and its mean stays below a quarter of AdaHedge's at d = 14",
         tables=("almost-all",),
         measure=measures.the_needle,
-        holds=(Within("share", high=0.25), Within("capped", high=0)),
+        holds=(Bound("share", high=0.25), Bound("capped", high=0)),
         evidence="LLOO's mean is {least:,.0f} to {most:,.0f} rounds for d = {small:g} to "
         "{large:g}; at d = {large:g} AdaHedge's is {adahedge:,.0f} (|A| = {actions:,}) and uniform "
         "sampling's {uniform:,.0f}",
         explain=explanations.needle,
-        lines=(Lines("almost-all", ("uniform", "adahedge", "lloo"), least=2),),
+        lines=(TableBlock("almost-all", ("uniform", "adahedge", "lloo"), least=2),),
     ),
-    Finding(
+    Claim(
         claim="C- and D-tracking, one learner and one per answer: within a few percent of each "
         "other.",
         test="the geometric mean of the ratios to the usual, over learners and sizes, is within "
@@ -325,15 +327,15 @@ FINDINGS = (
         tables=("options",),
         measure=measures.options_and_the_usual,
         holds=(
-            Within("options.pooled", 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT, each=True),
+            Bound("options.pooled", 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT, each=True),
             *(
-                Within(f"{option}.ratio", 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT)
+                Bound(f"{option}.ratio", 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT)
                 for option in measures.OPTIONS
             ),
         ),
         evidence="{options}",
         several={
-            "options": Several(
+            "options": ListBlock(
                 "{option}: the geometric mean of {of} ratios is {pooled:.3f}; {within} are within "
                 "5 % beyond doubt, {outside} outside, and {open} cannot be told; the furthest is "
                 "{rule} at d = {x:g} ({ratio:.2f})",
@@ -341,22 +343,24 @@ FINDINGS = (
             )
         },
         explain=explanations.options,
-        lines=(*(Lines("options", ("lloo", f"lloo, {option}")) for option in measures.OPTIONS),),
+        lines=(
+            *(TableBlock("options", ("lloo", f"lloo, {option}")) for option in measures.OPTIONS),
+        ),
     ),
-    Finding(
+    Claim(
         claim="Error rates are far below delta, with the stylised threshold too.",
         test="the pooled rate is below delta/5, and every line's exact interval, at a level of 5 % "
         "for all lines together, lies below delta",
         tables=STYLISED,
         measure=measures.pooled_errors,
-        holds=(Within("rate", high=SELDOM), Told("told")),
+        holds=(Bound("rate", high=SELDOM), Reported("told")),
         evidence="{errors:,} errors in {runs:,} runs with the stylised threshold ({rate:.2%}; "
         "delta is 10 %); {below} of {lines} lines have an exact interval below delta, {above} one "
         "above it; the worst is {worst}; with the proved threshold "
         "{proved_errors} errors in {proved_runs:,} runs (at most {proved_high:.2%}, with 97.5 % "
         "confidence)",
         several={
-            "worst": Several(
+            "worst": ListBlock(
                 "{rule}, {instance} ({experiment}): {error_rate:.1%} [{error_low:.1%}, "
                 "{error_high:.1%}] in {runs} runs"
             )

@@ -38,6 +38,6 @@ def enumerated_beta(covering: list[tuple[int, ...]], d: int) -> float:
         total = np.zeros(d)
         for j, a in enumerate(places):
             total[a] += 1.0 if code >> j & 1 else -1.0
-        seen = times > 0
-        best = max(best, float(((total[seen] / times[seen]) ** 2).sum()))
+        stats = times > 0
+        best = max(best, float(((total[stats] / times[stats]) ** 2).sum()))
     return best

@@ -13,7 +13,7 @@ from combgame.research.campaign.store import open_store
 
 from . import figures, tables
 from .experiments import RUNS, Experiment, experiments
-from .findings import Verdict, verdicts
+from .findings import ClaimResult, verdicts
 from .page import page
 from .results import Rows, Tables, read, write
 from .timing import times
@@ -136,7 +136,7 @@ def as_markdown(e: Experiment, report: Rows, seed: int) -> str:
     return head + show(rows, "markdown", without=("us/round", "seed"))
 
 
-def write_page(out: Path) -> tuple[list[Verdict], Path]:
+def write_page(out: Path) -> tuple[list[ClaimResult], Path]:
     """A verdict on each of the paper's findings, and the page on them, which stands beside the
     folder: docs/paper.md is such a page.
     """

@@ -11,13 +11,13 @@ DIGITS, MOST = re.compile(r"\.(\d+)([f%])"), 9  # after the point
 STEP = 1e-4  # of a standard error, for slopes
 
 
-class Measured(NamedTuple):
+class Estimate(NamedTuple):
     """A number and its standard error; it is shown with it, and with more digits where rounding
     would change the error by more than a quarter.
 
-    >>> f"{Measured(1.234, 0.056):.2f}", f"{Measured(2.0, 0.0):.1f}", f"{Measured(7.84, 0.2):,.0f}"
+    >>> f"{Estimate(1.234, 0.056):.2f}", f"{Estimate(2.0, 0.0):.1f}", f"{Estimate(7.84, 0.2):,.0f}"
     ('1.23 ± 0.06', '2.0', '7.8 ± 0.2')
-    >>> f"{Measured(38.3, 0.508):.0f}", f"{Measured(3.0, 0.3):+.0f}", f"{Measured(3.0, 1e-15):.1f}"
+    >>> f"{Estimate(38.3, 0.508):.0f}", f"{Estimate(3.0, 0.3):+.0f}", f"{Estimate(3.0, 1e-15):.1f}"
     ('38.3 ± 0.5', '+3.0 ± 0.3', '3.0')
     """
 
@@ -39,11 +39,11 @@ class Measured(NamedTuple):
 
 
 def propagated(
-    function: Callable[[Sequence[float]], float], numbers: Sequence[Measured]
-) -> Measured:
+    function: Callable[[Sequence[float]], float], numbers: Sequence[Estimate]
+) -> Estimate:
     """A function of independent numbers, to first order.
 
-    >>> ratio = propagated(lambda x: x[0] / x[1], [Measured(2.0, 0.2), Measured(1.0, 0.1)])
+    >>> ratio = propagated(lambda x: x[0] / x[1], [Estimate(2.0, 0.2), Estimate(1.0, 0.1)])
     >>> round(ratio.value, 6), round(ratio.error, 4)
     (2.0, 0.2828)
     """
@@ -55,21 +55,21 @@ def propagated(
             low[i] -= STEP * number.error
             high[i] += STEP * number.error
             total += ((function(high) - function(low)) / (2.0 * STEP)) ** 2
-    return Measured(float(function(at)), math.sqrt(total))
+    return Estimate(float(function(at)), math.sqrt(total))
 
 
-def ratio(one: Measured, other: Measured) -> Measured:
+def ratio(one: Estimate, other: Estimate) -> Estimate:
     return propagated(lambda x: x[0] / x[1], (one, other))
 
 
-def inside(number: Measured | float, low: float, high: float, tests: int = 1) -> bool | None:
+def inside(number: Estimate | float, low: float, high: float, tests: int = 1) -> bool | None:
     """Whether a number lies between two ends; None: at its error that cannot be told. tests: how
     many such questions are decided together, at LEVEL in all.
 
-    >>> inside(Measured(1.0, 0.1), 0.0, 2.0), inside(Measured(1.9, 0.1), 0.0, 2.0), inside(3, 0, 2)
+    >>> inside(Estimate(1.0, 0.1), 0.0, 2.0), inside(Estimate(1.9, 0.1), 0.0, 2.0), inside(3, 0, 2)
     (True, None, False)
     """
-    value, error = number if isinstance(number, Measured) else (float(number), 0.0)
+    value, error = number if isinstance(number, Estimate) else (float(number), 0.0)
     reach = NormalDist().inv_cdf(1.0 - LEVEL / (2.0 * tests)) * error
     if low <= value - reach and value + reach <= high:
         return True

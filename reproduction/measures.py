@@ -10,7 +10,7 @@ import numpy as np
 from combgame.simulation.result import error_interval
 
 from .experiments import DELTA
-from .measured import LEVEL, Measured, inside, propagated, ratio
+from .measured import LEVEL, Estimate, inside, propagated, ratio
 from .results import Rows, Tables
 
 SIMPLEX, THREE = ("hedge", "adahedge"), ("hedge", "adahedge", "lloo")
@@ -37,7 +37,7 @@ class Column:
         """The x at which all these rules were run."""
         return [x for x in self.xs if all((x, rule) in self.at for rule in rules)]
 
-    def power(self, rule: str, xs: list[float]) -> Measured:
+    def power(self, rule: str, xs: list[float]) -> Estimate:
         """The exponent with which the means of a rule grow with x."""
         logs = np.log(xs)
         return propagated(
@@ -45,8 +45,8 @@ class Column:
         )
 
 
-def mean_of(row: dict[str, Any]) -> Measured:
-    return Measured(row["mean"], row.get("standard_error") or 0.0)
+def mean_of(row: dict[str, Any]) -> Estimate:
+    return Estimate(row["mean"], row.get("standard_error") or 0.0)
 
 
 def learners_and_uniform(tables: Tables) -> Numbers:
@@ -149,7 +149,7 @@ def time_and_actions(tables: Tables) -> Numbers:
         n, t = zip(*((n, t) for n, t in us[rule].items() if n >= 1000), strict=True)
         fit, spread = np.polyfit(np.log(n), np.log(t), 1, cov=True)
         powers.append(
-            {"rule": rule, "power": Measured(float(fit[0]), math.sqrt(float(spread[0, 0])))}
+            {"rule": rule, "power": Estimate(float(fit[0]), math.sqrt(float(spread[0, 0])))}
         )
     last = {rule: us[rule][max(us[rule])] for rule in (*SIMPLEX, "ofw", "lloo")}
     ofw, lloo = (last[rule] / us[rule][min(us[rule])] for rule in ("ofw", "lloo"))
@@ -176,7 +176,7 @@ def growth_on_grids(tables: Tables) -> Numbers:
     grown = {
         rule: ratio(mean.at[large, rule], mean.at[small, rule]) for rule in ("uniform", "lloo")
     }
-    shares = {x: ratio(mean.at[x, "adahedge"], Measured(actions[x], 0.0)) for x in xs}
+    shares = {x: ratio(mean.at[x, "adahedge"], Estimate(actions[x], 0.0)) for x in xs}
     paid: list[float] = []
     for x in reversed(xs):
         if x < 12 or inside(shares[x], 0.9, math.inf) is False:
@@ -303,7 +303,7 @@ def pooled_errors(tables: Tables) -> Numbers:
     return {
         "errors": errors,
         "runs": runs,
-        "rate": Measured(share, math.sqrt(share * (1.0 - share) / runs)),
+        "rate": Estimate(share, math.sqrt(share * (1.0 - share) / runs)),
         "lines": len(rows),
         "worst": [worst],
         "above": sum(low > DELTA for low, _ in exact),

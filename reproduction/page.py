@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from combgame._display.text import markdown
 
 from .experiments import experiments
-from .findings import Verdict
+from .findings import ClaimResult
 from .results import Tables
-from .sections import AFTER, SECTIONS, Grid, Picture, Section, Shown
+from .sections import AFTER, SECTIONS, ConditionalBlock, FigureBlock, GridBlock, Section
 
 WIDTH = 100
 INTRODUCTION = """# The paper, reproduced
@@ -31,7 +31,7 @@ How the instances follow the paper, and where its text leaves a choice:
   largest belongs to the link a* of the paper's figure.
 - Hedge and AdaHedge start with every action once, in random order; stopping is tested during the
   start too.
-- In every run the arms are relabelled at random (`relabel=True`), and the run numbers them for
+- In every run the arms are relabelled at random (`shuffle_arms=True`), and the run numbers them for
   itself: the order in which the paper lists them decides nothing.
 - The paper's figures are pictures, without their numbers; its text has GCB-PE's four means, which
   are *published* here. The marks of Figure 1 were read off the authors' talk before this project
@@ -58,7 +58,7 @@ FINDING = """## {number}. {claim}
 *Our test:* {test}."""
 
 
-def page(tables: Tables, verdicts: Sequence[Verdict]) -> str:
+def page(tables: Tables, verdicts: Sequence[ClaimResult]) -> str:
     """The whole page. Links are relative to it; it stands beside the folder of the tables."""
     links = {f"finding_{one.number}": f"#{anchor(one)}" for one in verdicts}
     blocks = [INTRODUCTION.format(folder=tables.folder.name), _summary(tables, verdicts)]
@@ -72,7 +72,7 @@ def page(tables: Tables, verdicts: Sequence[Verdict]) -> str:
     return "\n\n".join(wrapped(block) for block in blocks) + "\n"
 
 
-def _summary(tables: Tables, verdicts: Sequence[Verdict]) -> str:
+def _summary(tables: Tables, verdicts: Sequence[ClaimResult]) -> str:
     cells = [
         [f"[{one.number}](#{anchor(one)})", one.claim.replace("|", "\\|"), one.verdict]
         for one in verdicts
@@ -119,13 +119,13 @@ def _section(section: Section, tables: Tables, links: dict[str, str]) -> list[st
     return [f"## {section.title}", *parts] if parts else []
 
 
-def _shown(parts: Sequence[Shown], tables: Tables, links: dict[str, str]) -> list[str]:
+def _shown(parts: Sequence[ConditionalBlock], tables: Tables, links: dict[str, str]) -> list[str]:
     """As Markdown; parts whose tables are missing or empty are left out."""
     blocks = []
     for part in parts:
         if not all(tables[name] for name in part.needs):
             continue
-        if isinstance(part.what, Picture):
+        if isinstance(part.what, FigureBlock):
             text = part.what.text or experiments()[part.what.name].title
             blocks.append(f"![{text}]({tables.folder.name}/{part.what.name}.png)")
         elif isinstance(part.what, str):
@@ -133,14 +133,14 @@ def _shown(parts: Sequence[Shown], tables: Tables, links: dict[str, str]) -> lis
             blocks.append(part.what.format(**last | links))
         else:
             made = part.what(tables)
-            if isinstance(made, Grid):
+            if isinstance(made, GridBlock):
                 blocks += [markdown(*made)] if made.cells else []
             else:
                 blocks += [reason.said() for reason in made]
     return blocks
 
 
-def anchor(one: Verdict) -> str:
+def anchor(one: ClaimResult) -> str:
     """Where the heading of a finding can be linked to."""
     words = "".join(c for c in f"{one.number}. {one.claim}".lower() if c.isalnum() or c in " -_")
     return words.replace(" ", "-")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from combgame.learners import SFTPL
 
 from .experiments import FIVE, OURS, PUBLISHED, THREE
-from .explanations import Reason, beside_the_paper, discarding
+from .explanations import Explanation, beside_the_paper, discarding
 from .gcb_pe import implied_scale
 from .measured import ratio
 from .measures import STYLISED, error_rows, mean_of
@@ -16,14 +16,14 @@ from .results import Rows, Tables, digitised
 from .tables import growth
 
 
-class Picture(NamedTuple):
+class FigureBlock(NamedTuple):
     """The picture of an experiment, under its title unless another text is given."""
 
     name: str
     text: str = ""
 
 
-class Grid(NamedTuple):
+class GridBlock(NamedTuple):
     """The cells of a table on the page."""
 
     head: Sequence[str]
@@ -31,18 +31,18 @@ class Grid(NamedTuple):
     left: int = 1  # columns that stand to the left
 
 
-class Shown(NamedTuple):
+class ConditionalBlock(NamedTuple):
     """One part of a section. Text may have places for the columns of the last row of `needs`."""
 
     needs: tuple[str, ...]  # the tables without which it is left out
-    what: str | Picture | Callable[[Tables], Grid | list[Reason]]
+    what: str | FigureBlock | Callable[[Tables], GridBlock | list[Explanation]]
 
 
 class Section(NamedTuple):
     """A section of its own, after the findings."""
 
     title: str
-    parts: tuple[Shown, ...]
+    parts: tuple[ConditionalBlock, ...]
 
 
 OPTIONS = ("proved threshold", "theory bonus", "theory bonus and proved threshold")
@@ -66,7 +66,7 @@ def named(rows: Rows, column: str) -> list[Any]:
     return list(dict.fromkeys(row[column] for row in rows))
 
 
-def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], Grid]:
+def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], GridBlock]:
     """Mean and its standard error (median; quartiles) per rule, and the limit."""
 
     def cell(row: dict[str, Any] | None) -> str:
@@ -76,7 +76,7 @@ def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], Grid]:
         quartiles = f"{row['q25']:,.0f} to {row['q75']:,.0f}"
         return f"{least}{mean_of(row):,.0f} ({row['median']:,.0f}; {quartiles})"
 
-    def grid(tables: Tables) -> Grid:
+    def grid(tables: Tables) -> GridBlock:
         rows, at, cells = tables[name], by_rule(tables[name]), []
         for value in sorted({row["x"] for row in rows}):
             mine = [row for row in rows if row["x"] == value]
@@ -90,12 +90,12 @@ def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], Grid]:
                     f"{runs[0]}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}",
                 ]
             )
-        return Grid([x, *rules, "limit", "runs"], cells)
+        return GridBlock([x, *rules, "limit", "runs"], cells)
 
     return grid
 
 
-def beside_the_marks(tables: Tables) -> Grid:
+def beside_the_marks(tables: Tables) -> GridBlock:
     """Our means of Figure 1 beside those that were read off the paper's."""
     at = by_rule(tables["figure1"])
     marks = {row["d"]: row for row in digitised() if row["figure"] == "1a"}
@@ -111,10 +111,10 @@ def beside_the_marks(tables: Tables) -> Grid:
         for d in sorted(marks)
         if any((d, rule) in at for rule in FIVE)
     ]
-    return Grid(["d", *FIVE], cells)
+    return GridBlock(["d", *FIVE], cells)
 
 
-def gcb_pe(tables: Tables) -> Grid:
+def gcb_pe(tables: Tables) -> GridBlock:
     """GCB-PE's means beside the published ones, and the scale that those imply."""
     at, labels = by_rule(tables["gcb-pe"]), named(tables["gcb-pe"], "rule")
     cells = []
@@ -134,10 +134,10 @@ def gcb_pe(tables: Tables) -> Grid:
                 ),
             ]
         )
-    return Grid(["d", "published mean", "implied scale", *labels], cells)
+    return GridBlock(["d", "published mean", "implied scale", *labels], cells)
 
 
-def time_per_round(tables: Tables) -> Grid:
+def time_per_round(tables: Tables) -> GridBlock:
     """Microseconds per round of Figure 1 beside the paper's milliseconds."""
     rows, at = tables["figure1-time"], by_rule(tables["figure1-time"])
     marks = {row["d"]: row for row in digitised() if row["figure"] == "1b"}
@@ -152,10 +152,10 @@ def time_per_round(tables: Tables) -> Grid:
         for d in sorted(actions)
     ]
     ours, theirs = [f"{rule}, us" for rule in FIVE], [f"paper: {rule}, ms" for rule in TIMED]
-    return Grid(["d", "\\|A\\|", *ours, *theirs], cells)
+    return GridBlock(["d", "\\|A\\|", *ours, *theirs], cells)
 
 
-def options(tables: Tables) -> Grid:
+def options(tables: Tables) -> GridBlock:
     """Means with an option changed, and by how much they differ from the usual."""
     at, labels = by_rule(tables["options"]), named(tables["options"], "rule")
     sizes = sorted({row["x"] for row in tables["options"]})
@@ -178,10 +178,10 @@ def options(tables: Tables) -> Grid:
                 f"{sum(row['errors'] for row in mine)} of {sum(row['runs'] for row in mine):,}",
             ]
         )
-    return Grid(["", *(f"d = {x:g}" for x in sizes), "runs", "errors"], cells)
+    return GridBlock(["", *(f"d = {x:g}" for x in sizes), "runs", "errors"], cells)
 
 
-def errors(tables: Tables) -> Grid:
+def errors(tables: Tables) -> GridBlock:
     """Errors of every rule in every experiment, and its worst instance."""
     cells = []
     for name in STYLISED:
@@ -199,10 +199,10 @@ def errors(tables: Tables) -> Grid:
                     WORST.format(**worst),
                 ]
             )
-    return Grid(["experiment", "rule", "errors", "rate", "worst instance"], cells, left=2)
+    return GridBlock(["experiment", "rule", "errors", "rate", "worst instance"], cells, left=2)
 
 
-def proved(tables: Tables) -> Grid:
+def proved(tables: Tables) -> GridBlock:
     """What is licensed by theory, as a factor on the means."""
     at = by_rule(tables["options"])
     sizes = sorted({row["x"] for row in tables["options"]})
@@ -217,10 +217,10 @@ def proved(tables: Tables) -> Grid:
         if factors:
             low, high = (pick(factors, key=lambda one: one.value) for pick in (min, max))
             cells.append([option, f"{low:.1f} to {high:.1f}"])
-    return Grid(["with", "times the stylised"], cells)
+    return GridBlock(["with", "times the stylised"], cells)
 
 
-def learners(tables: Tables) -> Grid:
+def learners(tables: Tables) -> GridBlock:
     """The learners' support, cost and regret, and the paper's bound on it."""
     cells = []
     for rule in named(tables["regret"], "rule"):
@@ -251,7 +251,7 @@ def learners(tables: Tables) -> Grid:
         "the paper's bound at the end",
         "bound exceeded",
     ]
-    return Grid(head, cells)
+    return GridBlock(head, cells)
 
 
 QUANTITIES = {  # a column of the page, and its template
@@ -267,14 +267,14 @@ QUANTITIES = {  # a column of the page, and its template
 }
 
 
-def quantities(tables: Tables) -> Grid:
+def quantities(tables: Tables) -> GridBlock:
     """The central quantities of every instance."""
     rows = [{**row, "agrees": "yes" if row["agrees"] else "NO"} for row in tables["quantities"]]
     cells = [[cell.format(**row) for cell in QUANTITIES.values()] for row in rows]
-    return Grid(list(QUANTITIES), cells, left=2)
+    return GridBlock(list(QUANTITIES), cells, left=2)
 
 
-def theorem3(tables: Tables) -> Grid:
+def theorem3(tables: Tables) -> GridBlock:
     """Theorem 3's constants and its bound, beside the mean that was measured."""
     at = by_rule(tables["figure1"])
     cells = [
@@ -292,10 +292,10 @@ def theorem3(tables: Tables) -> Grid:
         for row in tables["theorem3"]
     ]
     head = ["d", "rule", "epsilon_nu", "C_nu", "T_0(0.1)", "of it regret", "h(t)", "threshold"]
-    return Grid([*head, "measured mean (stylised)"], cells, left=2)
+    return GridBlock([*head, "measured mean (stylised)"], cells, left=2)
 
 
-def psi(tables: Tables) -> Grid:
+def psi(tables: Tables) -> GridBlock:
     """psi by trying all choices of rows, greedily, and in closed form."""
     cells = [
         [
@@ -307,10 +307,10 @@ def psi(tables: Tables) -> Grid:
         ]
         for row in tables["psi"]
     ]
-    return Grid(["structure", "d", "psi", "greedily", "1 + sqrt(d - 1)"], cells)
+    return GridBlock(["structure", "d", "psi", "greedily", "1 + sqrt(d - 1)"], cells)
 
 
-def correlated(tables: Tables) -> Grid:
+def correlated(tables: Tables) -> GridBlock:
     """Characteristic times and means with correlated values."""
     cells = [
         [
@@ -321,10 +321,10 @@ def correlated(tables: Tables) -> Grid:
         ]
         for row in tables["correlated"]
     ]
-    return Grid(["correlation within a play", "1/D_nu", "AdaHedge, mean", "errors"], cells)
+    return GridBlock(["correlation within a play", "1/D_nu", "AdaHedge, mean", "errors"], cells)
 
 
-def elimination(tables: Tables) -> Grid:
+def elimination(tables: Tables) -> GridBlock:
     """Means, errors and times per round of runs that discard answers, and of those that do not."""
     rows = tables["elimination"]
     at = {(row["problem"], row["threshold"], row["rule"], row["discards"]): row for row in rows}
@@ -343,37 +343,39 @@ def elimination(tables: Tables) -> Grid:
             ]
         )
     head = ["question", "threshold", "rule", *ways, *(f"errors, {way}" for way in ways)]
-    return Grid(head, cells, left=3)
+    return GridBlock(head, cells, left=3)
 
 
 def stopping_times(
     name: str, x: str, rules: Sequence[str] = THREE + OURS, text: str = ""
-) -> list[Shown]:
+) -> list[ConditionalBlock]:
     """The picture and the table of an experiment."""
     return [
-        Shown((name,), Picture(name, text)),
-        Shown((name,), rounds(name, x, rules)),
-        Shown((name,), "Mean ± its standard error (median; quartiles)."),
+        ConditionalBlock((name,), FigureBlock(name, text)),
+        ConditionalBlock((name,), rounds(name, x, rules)),
+        ConditionalBlock((name,), "Mean ± its standard error (median; quartiles)."),
     ]
 
 
-SECTIONS: dict[int, list[Shown]] = {  # under the findings, by their numbers
+SECTIONS: dict[int, list[ConditionalBlock]] = {  # under the findings, by their numbers
     1: [
         *stopping_times(
             "figure1", "d", FIVE + OURS, "Figure 1: stopping times and time per round against d"
         ),
-        Shown(("figure1",), "Our mean ± its standard error / the paper's mark (digitised):"),
-        Shown(("figure1",), beside_the_marks),
-        Shown(("figure1",), beside_the_paper),
+        ConditionalBlock(
+            ("figure1",), "Our mean ± its standard error / the paper's mark (digitised):"
+        ),
+        ConditionalBlock(("figure1",), beside_the_marks),
+        ConditionalBlock(("figure1",), beside_the_paper),
     ],
-    2: [Shown((), "The numbers are in the table of finding 1.")],
+    2: [ConditionalBlock((), "The numbers are in the table of finding 1.")],
     3: [
-        Shown(("gcb-pe",), Picture("gcb-pe", "GCB-PE's stopping times")),
-        Shown(("gcb-pe",), gcb_pe),
+        ConditionalBlock(("gcb-pe",), FigureBlock("gcb-pe", "GCB-PE's stopping times")),
+        ConditionalBlock(("gcb-pe",), gcb_pe),
     ],
     4: [
-        Shown(("figure1-time",), time_per_round),
-        Shown(
+        ConditionalBlock(("figure1-time",), time_per_round),
+        ConditionalBlock(
             ("figure1-time",),
             "The picture is (b) of [Figure 1]({finding_1}) above; each time is the best of five "
             "stretches of about 0.1 s after the start (the paper gives averages).",
@@ -387,40 +389,40 @@ SECTIONS: dict[int, list[Shown]] = {  # under the findings, by their numbers
     ],
     7: stopping_times("almost-all", "d"),
     8: [
-        Shown(("options",), Picture("options", "Options, as a ratio")),
-        Shown(("options",), options),
-        Shown(
+        ConditionalBlock(("options",), FigureBlock("options", "Options, as a ratio")),
+        ConditionalBlock(("options",), options),
+        ConditionalBlock(
             ("options",),
             f"SFTPL, the learner of the paper's outlook, plays the uniform mixture of "
-            f"{SFTPL().samples} perturbed leaders argmax_A <1_A, sum_s r_s + rho_t v_j>, the v_j "
+            f"{SFTPL().n_samples} perturbed leaders argmax_A <1_A, sum_s r_s + rho_t v_j>, the v_j "
             "drawn anew in every round, independent and uniform in the unit ball of R^d (a "
             "Gaussian direction, a radius u^(1/d)), rho_t = max_s ||r_s|| sqrt(d t).",
         ),
     ],
-    9: [Shown((), errors)],
+    9: [ConditionalBlock((), errors)],
 }
 
 AFTER = (  # the findings
     Section(
         "Stylised against proved",
         (
-            Shown(
+            ConditionalBlock(
                 ("options",),
                 "What the choices that theory licenses cost, as a factor on the mean stopping time "
                 "(d = 5, 10, 20, AdaHedge and LLOO; the single numbers are in the table of finding "
                 "8):",
             ),
-            Shown(("options",), proved),
+            ConditionalBlock(("options",), proved),
         ),
     ),
     Section(
         "The learners compared, by measurement",
         (
-            Shown(
+            ConditionalBlock(
                 ("learners", "regret"),
-                Picture("learners", "Regret, support and cost of the learners"),
+                FigureBlock("learners", "Regret, support and cost of the learners"),
             ),
-            Shown(
+            ConditionalBlock(
                 ("learners", "regret"),
                 "k = 3, d = {arms}, {t:,} rounds of the learner without stopping, {runs} runs. "
                 "Regret is max_A sum <1_A, r_s> - sum <w_s, r_s>; exponents are slopes on "
@@ -429,13 +431,13 @@ AFTER = (  # the findings
                 "its constant is taken as 1); for Hedge and LLOO they are for a known horizon, "
                 "while ours double.",
             ),
-            Shown(("learners", "regret"), learners),
+            ConditionalBlock(("learners", "regret"), learners),
         ),
     ),
     Section(
         "Theorem 3, evaluated",
         (
-            Shown(
+            ConditionalBlock(
                 ("theorem3",),
                 "E[tau] <= T_0(delta) + 2 e d / c^2 with T_0 = max {{t: t <= beta(t, delta) / D_nu "
                 "+ C_nu (R_t + h(t))}}, b = c = 1, the threshold of Theorem 2 and means in [0, 1]: "
@@ -444,37 +446,37 @@ AFTER = (  # the findings
                 "x) + d(u, y)) = (x - y)^2 / (4 sigma^2); the text prints 8 sigma^2, a slip that "
                 "nearly doubles C_nu.",
             ),
-            Shown(("theorem3",), theorem3),
+            ConditionalBlock(("theorem3",), theorem3),
         ),
     ),
     Section(
         "psi",
         (
-            Shown(
+            ConditionalBlock(
                 ("psi",),
                 "The largest spectral norm of independent rows of A2, over all choices of rows and "
                 "by the greedy choice that the paper uses where there are many.",
             ),
-            Shown(("psi",), psi),
+            ConditionalBlock(("psi",), psi),
         ),
     ),
     Section(
         "Correlated values, the outlook's second avenue",
         (
-            Shown(
+            ConditionalBlock(
                 ("correlated",),
                 "k = 3, d = 5, all actions listed, every two values of a play equally correlated, "
                 "and the covariance known: `cg.CorrelatedProblem(actions, answers, covariance)`. "
                 "The nearest alternative is exact; threshold and bonus are the stylised ones, "
                 "which no theorem covers here.",
             ),
-            Shown(("correlated",), correlated),
+            ConditionalBlock(("correlated",), correlated),
         ),
     ),
     Section(
         "Discarding answers, the outlook's phases",
         (
-            Shown(
+            ConditionalBlock(
                 ("elimination",),
                 "`cg.simulate(..., eliminate=True)` discards an answer for good once it has lost "
                 'to the leader by more than the threshold, `eliminate="phases"` looks only at the '
@@ -483,9 +485,9 @@ AFTER = (  # the findings
                 "The k = 3 matroids; {runs} runs of each, relabelled; `python "
                 "benchmarks/elimination.py` has more sizes.",
             ),
-            Shown(("elimination",), elimination),
-            Shown(("elimination",), discarding),
+            ConditionalBlock(("elimination",), elimination),
+            ConditionalBlock(("elimination",), discarding),
         ),
     ),
-    Section("Central quantities", (Shown(("quantities",), quantities),)),
+    Section("Central quantities", (ConditionalBlock(("quantities",), quantities),)),
 )

@@ -37,7 +37,7 @@ def quantities(say: Callable[[str], None]) -> Rows:
         for instance in experiments()[name].instances:
             say(f"{name}, {instance.name}")
             actions = instance.problem.actions
-            number = actions.size() or 0
+            number = actions.n_sets() or 0
             solved = complexity(instance.problem, instance.means)
             d, size, informative, start = formula(instance)
             rows.append(
@@ -53,7 +53,7 @@ def quantities(say: Callable[[str], None]) -> Rows:
                     "paper_d": d,
                     "paper_actions": size,
                     "paper_n_0": start,
-                    "characteristic_time": solved.time,
+                    "characteristic_time": solved.characteristic_time,
                     "agrees": (actions.d, number, len(actions.covering())) == (d, size, start)
                     and informative == _informative(instance),
                 }
@@ -63,11 +63,11 @@ def quantities(say: Callable[[str], None]) -> Rows:
 
 def _informative(instance: Instance) -> int:
     """How many actions have the best arm, counted."""
-    return sum(1 for chosen in instance.problem.actions.sets(250_000) if 0 in chosen)
+    return sum(1 for chosen in instance.problem.actions.to_list(250_000) if 0 in chosen)
 
 
 def _matroid(i: Instance) -> tuple[int, int, int, int]:
-    d, k = i.problem.d, i.problem.actions.largest()
+    d, k = i.problem.d, i.problem.actions.max_size()
     return d, comb(d, k), comb(d - 1, k - 1), -(-d // k)
 
 
@@ -206,7 +206,7 @@ def bound_rows(say: Callable[[str], None]) -> Rows:
                     "t_0": t,
                     "regret_share": bound.constant * bound.regret(t) / t,
                     "approximation_share": bound.constant * bound.approximation(t) / t,
-                    "threshold_share": bound.level(t) * bound.time / t,
+                    "threshold_share": bound.critical_value(t) * bound.time / t,
                 }
             )
     return rows
@@ -262,7 +262,7 @@ def elimination_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0
                     runs=runs,
                     seed=seed,
                     max_rounds=CAP,
-                    relabel=True,
+                    shuffle_arms=True,
                     eliminate=eliminate,
                 )
                 rows.append(

@@ -10,7 +10,7 @@ from combgame.research.campaign import Instance
 from combgame.rules import RuleBase
 from combgame.rules.base import describe
 from combgame.rules.presets import make_rule
-from combgame.simulation.runner import InitialState, Run, own_numbers
+from combgame.simulation.runner import InitialState, Run, draw_permutation
 from combgame.stopping.base import NEVER
 
 from .results import Rows
@@ -38,11 +38,11 @@ def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> d
     parts are not apart.
     """
     chosen = make_rule(rule)
-    mine = own_numbers(instance.problem, chosen, seed, 0)
-    problem, setup = mine.problem, mine.rule.setup(mine.problem)
+    mine = draw_permutation(instance.problem, chosen, seed, 0)
+    problem, setup = mine.problem, mine.rule.bind(mine.problem)
     run = Run(
         InitialState(problem, setup, NEVER, 1, "auto"),
-        instance.problem.means(instance.means)[mine.order],
+        instance.problem.check_means(instance.means)[mine.order],
         seed,
         0,
     )
@@ -63,9 +63,9 @@ def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> d
         "instance": instance.name,
         "x": instance.x,
         "rule": rule if isinstance(rule, str) else describe(chosen),
-        "actions": problem.actions.size(),
+        "actions": problem.actions.n_sets(),
         "arms": problem.d,
         "us_per_round": 1e6 * best,
         "rounds": done,
-        **setup.figures(run.rule),
+        **setup.diagnostics(run.rule),
     }

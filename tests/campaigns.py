@@ -9,7 +9,7 @@ import pytest
 
 import combgame as cg
 from combgame.research.campaign.report import rows
-from combgame.research.campaign.store import Chunk, Row, open_store
+from combgame.research.campaign.store import RunChunk, RunRow, open_store
 
 MEANS = (0.5, 0.3, 0.2, 0.1)
 
@@ -83,7 +83,7 @@ def count(path):
 def made_up(configuration, first, number, engine, sources):
     """Rows that cost nothing."""
     lines = [
-        Row(
+        RunRow(
             run,
             [1000 + run, 2000 + run],
             [[0], [run % 4]],
@@ -94,7 +94,7 @@ def made_up(configuration, first, number, engine, sources):
         )
         for run in range(first, first + number)
     ]
-    return Chunk(configuration.key, first, lines, sources, "somebody:1", 0.1 * number)
+    return RunChunk(configuration.key, first, lines, sources, "somebody:1", 0.1 * number)
 
 
 def command(capsys, *words):

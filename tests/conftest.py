@@ -134,7 +134,7 @@ def lab(tmp_path, monkeypatch):
         try:
             done = command(*words)
         except cg.CombGameError as refusal:
-            return 2, refusal.said(SHELL)
+            return 2, refusal.render(SHELL)
         return done.exit_code, done.output
 
     return run

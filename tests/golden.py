@@ -47,7 +47,11 @@ REWARDS = {
     ),
     "sigmas": (lambda d: cg.Gaussian(tuple(np.linspace(0.05, 0.2, d))), None, ("mixture",)),
     "boxed": (cg.Gaussian(0.1), (0.0, 0.8), ("stylised", "mixture")),
-    "unknown": (cg.Gaussian(supposed=0.1, shared=False), None, ("mixture", "stylised")),
+    "unknown": (
+        cg.Gaussian(simulation_sigma=0.1, shared_sigma=False),
+        None,
+        ("mixture", "stylised"),
+    ),
     "bernoulli": (cg.Bernoulli(), None, ("stylised", "mixture", "proved")),
     "bounded": (cg.Bounded(0.0, 1.0), None, ("mixture", "proved")),
 }
@@ -93,7 +97,7 @@ def cases():
 
 def outcome(problem, means, rule, threshold):
     try:
-        deltas = list(DELTAS) if problem.rewards.known else DELTAS[0]
+        deltas = list(DELTAS) if problem.rewards.variance_known else DELTAS[0]
         sim = cg.simulate(
             problem,
             means,
@@ -109,7 +113,7 @@ def outcome(problem, means, rule, threshold):
         return type(error).__name__
     return [
         [int(stop), "".join(str(int(x)) for x in winner)]
-        for run in zip(sim.stops, sim.winners, strict=True)
+        for run in zip(sim.stopping_times, sim.recommended, strict=True)
         for stop, winner in zip(*run, strict=True)
     ]
 
@@ -118,7 +122,9 @@ def values(problem):
     """Evidence for given data, and the complexity."""
     d = problem.d
     counts, estimates = [5 + 7 * (a % 3) for a in range(d)], MEANS[:d]
-    extra = {} if problem.rewards.known else {"spreads": [0.1 + 0.01 * a for a in range(d)]}
+    extra = (
+        {} if problem.rewards.variance_known else {"spreads": [0.1 + 0.01 * a for a in range(d)]}
+    )
     if problem.rewards == cg.Bernoulli():
         estimates = [round(x * n) / n for x, n in zip(estimates, counts, strict=True)]
     found = {}
@@ -129,7 +135,7 @@ def values(problem):
             found[threshold] = type(error).__name__
             continue
         found[threshold] = [one.answer, one.rival, one.value.hex(), one.threshold.hex()]
-    found["time"] = float(cg.complexity(problem, MEANS[:d]).time).hex()
+    found["time"] = float(cg.complexity(problem, MEANS[:d]).characteristic_time).hex()
     return found
 
 

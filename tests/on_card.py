@@ -14,8 +14,8 @@ import numpy as np
 import combgame as cg
 from combgame.engine import round as rounds
 from combgame.engine.cuda import _kernel as kernel
-from combgame.engine.round import FULL
-from combgame.rules import FixedSetup, padded
+from combgame.engine.round import NEEDS_RESIZE
+from combgame.rules import FixedBoundRule, padded
 from combgame.simulation import cuda as card
 from combgame.simulation.runner import Runner, RunSpec
 from combgame.structures._nearest import paths as detours
@@ -32,11 +32,11 @@ def overhear():
     """
     plain, heard = rounds.step, []
 
-    def step(game, rule, start, truth, rng, last, seen, view, stops, winners):
-        ended = plain(game, rule, start, truth, rng, last, seen, view, stops, winners)
-        if ended == rounds.ON:
-            state = [float(x) for part in (view.action, seen.counts, seen.mean) for x in part]
-            heard.append((int(seen.clock[0]), state))
+    def step(problem, rule, start, truth, rng, last, stats, state, stops, winners):
+        ended = plain(problem, rule, start, truth, rng, last, stats, state, stops, winners)
+        if ended == rounds.RUNNING:
+            state = [float(x) for part in (state.action, stats.counts, stats.mean) for x in part]
+            heard.append((int(stats.n_rounds[0]), state))
         return ended
 
     rounds.step = kernel.step = step
@@ -50,9 +50,12 @@ def same():
     """
     wells = cg.Subsets(5, 3), cg.Arms(5)
     more = [
-        ("plates", cg.Problem(*wells, cg.Gaussian(0.1, level="per play"))),
-        ("plates, unknown", cg.Problem(*wells, cg.Gaussian(supposed=0.1, level="per play"))),
-        ("one sigma", cg.Problem(*wells, cg.Gaussian(supposed=0.1))),
+        ("plates", cg.Problem(*wells, cg.Gaussian(0.1, batch_effect="per play"))),
+        (
+            "plates, unknown",
+            cg.Problem(*wells, cg.Gaussian(simulation_sigma=0.1, batch_effect="per play")),
+        ),
+        ("one sigma", cg.Problem(*wells, cg.Gaussian(simulation_sigma=0.1))),
     ]
     cases = [(name, one, golden.MEANS[:5], "frank-wolfe", "mixture") for name, one in more]
     several = list(golden.cases())
@@ -73,25 +76,25 @@ def same():
             continue  # slow, and refused like "oracle"
         heard.clear()
         try:
-            deltas = [0.2, 0.01] if problem.rewards.known else 0.2
+            deltas = [0.2, 0.01] if problem.rewards.variance_known else 0.2
             made = golden.RULES.get(rule, rule)
             runner = Runner(RunSpec(problem, means, made, deltas, threshold, 2, LAST, "cuda"))
-            found = card.OnCard(runner, 1).batch(0, 1)
+            found = card.CudaSimulation(runner, 1).batch(0, 1)
         except cg.CombGameError as error:
             refused.append(f"{name}: {error.code}")
             continue
         there = heard.copy()
         heard.clear()
         one = Runner(replace(runner.spec, cpu_engine="python")).run(0)
-        lead = float(found.leads[0])
+        lead = float(found.final_leads[0])
         compared += 1
         if (
             there != heard
             or len(heard) == 0
-            or one.stops.tolist() != found.stops[0].tolist()
+            or one.stopping_times.tolist() != found.stopping_times[0].tolist()
             or one.rounds != found.rounds[0]
-            or (one.winners != found.winners[0]).any()
-            or (one.leader != found.leaders[0]).any()
+            or (one.recommended != found.recommended[0]).any()
+            or (one.leader != found.final_leaders[0]).any()
             or not (abs(one.lead - lead) < 1e-12 or (np.isnan(one.lead) and np.isnan(lead)))
         ):
             different.append(name)
@@ -107,12 +110,12 @@ def same():
 class SlippingPart(NamedTuple):
     from_round: int
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        if seen.clock[0] >= self.from_round:
-            seen.sums[0] += 1e6
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        if stats.n_rounds[0] >= self.from_round:
+            stats.sums[0] += 1e6
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -122,8 +125,8 @@ class Slipping(cg.RuleBase):
 
     from_round: int
 
-    def setup(self, problem):
-        return FixedSetup(SlippingPart(self.from_round), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(SlippingPart(self.from_round), padded(problem.actions.covering()))
 
 
 def slip(from_round):
@@ -134,8 +137,12 @@ def slip(from_round):
             RunSpec(PROBLEM, MEANS, Slipping(from_round), 1e-9, "stylised", 0, 60, "cuda")
         )
         try:
-            played = [runner.run(k).stops for k in range(3)] if twin else None
-            made = card.OnCard(runner, 3).batch(0, 3).stops if played is None else played
+            played = [runner.run(k).stopping_times for k in range(3)] if twin else None
+            made = (
+                card.CudaSimulation(runner, 3).batch(0, 3).stopping_times
+                if played is None
+                else played
+            )
             found.append([one.tolist() for one in made])
         except cg.CombGameError as error:
             found.append(error.code)
@@ -145,15 +152,15 @@ def slip(from_round):
 def asked():
     """Portions, arrays that must grow, rewards that Python draws, plans, campaigns."""
     runner = Runner(RunSpec(PROBLEM, MEANS, "frank-wolfe", 0.1, "stylised", 0, 200, "cuda"))
-    whole, part = (card.OnCard(runner, 7).batch(*where) for where in ((0, 7), (4, 3)))
+    whole, part = (card.CudaSimulation(runner, 7).batch(*where) for where in ((0, 7), (4, 3)))
     sim = cg.simulate(PROBLEM, MEANS, engine="cuda", runs=7, delta=0.1, threshold="stylised")
     other = cg.simulate(PROBLEM, MEANS, engine="python", runs=7, delta=0.1, threshold="stylised")
     card.ROOM = 0
     square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
     means = [0.5, 0.45, 0.4, 0.35, 0.3, 0.2]
-    rule = cg.FrankWolfe(pool=1)
+    rule = cg.FrankWolfe(max_rivals=1)
     small = Runner(RunSpec(square, means, rule, 0.1, "stylised", 0, 100, "cuda"))
-    outgrown = card.OnCard(small, 2).batch(0, 2)
+    outgrown = card.CudaSimulation(small, 2).batch(0, 2)
     twins = [small.run(number) for number in range(2)]
     card.ROOM = 1 << 16
     crowded, alone = labels_without_room()
@@ -176,15 +183,16 @@ def asked():
     except cg.CombGameError as error:
         code = error.code
     return {
-        "a run is the same in any portion": whole.stops[4:].tolist() == part.stops.tolist(),
-        "simulate gives them": sim.stops.tolist() == whole.stops.tolist(),
-        "the noise is another": sim.stops.tolist() != other.stops.tolist(),
+        "a run is the same in any portion": whole.stopping_times[4:].tolist()
+        == part.stopping_times.tolist(),
+        "simulate gives them": sim.stopping_times.tolist() == whole.stopping_times.tolist(),
+        "the noise is another": sim.stopping_times.tolist() != other.stopping_times.tolist(),
         "answers are the user's": sim.answers.count((0,)) >= 6,
-        "what outgrows a card is played here": bool((outgrown.ended == FULL).all())
-        and [one.stops.tolist() for one in twins] == outgrown.stops.tolist(),
-        "labels that outgrow a card too": bool((crowded.ended == FULL).all())
-        and [one.stops.tolist() for one in alone] == crowded.stops.tolist(),
-        "plans are made": len(planned.cases[0].simulations[0].stops) == 3,
+        "what outgrows a card is played here": bool((outgrown.status == NEEDS_RESIZE).all())
+        and [one.stopping_times.tolist() for one in twins] == outgrown.stopping_times.tolist(),
+        "labels that outgrow a card too": bool((crowded.ended == NEEDS_RESIZE).all())
+        and [one.stopping_times.tolist() for one in alone] == crowded.stopping_times.tolist(),
+        "plans are made": len(planned.scenarios[0].simulations[0].stopping_times) == 3,
         "campaigns are run": rows[0]["runs"] == 5,
         "Python cannot be asked there": code == "card-part",
         "rules of others play there": (lambda one, two: one == two and len(one) == 3)(*slip(99)),
@@ -202,7 +210,7 @@ def labels_without_room():
     runner = Runner(
         RunSpec(problem, np.linspace(0.9, 0.1, 12), "uniform", 0.1, "stylised", 0, 40, "cuda")
     )
-    played = card.OnCard(runner, 2)
+    played = card.CudaSimulation(runner, 2)
     play = played._player.play
 
     def on_card(*where):

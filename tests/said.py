@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from combgame._messages import Sentence, looks
+from combgame._messages import Message, safe_repr
 from combgame.errors import CombGameError
 
 Case = tuple[Callable[[], Any], str, dict[str, Any]]
@@ -46,10 +46,10 @@ def check_refusals(
             assert said.startswith(begins) and said.endswith((".", ")")) and "\n" not in said
             assert len(said) < 400, said
         except (Exception, pytest.fail.Exception) as error:
-            wrong.append(f"case {number}, {code} {looks(arguments)}: {looks(error)}")
+            wrong.append(f"case {number}, {code} {safe_repr(arguments)}: {safe_repr(error)}")
     assert not wrong, "\n".join(wrong)
 
 
-def says(sentences: Iterable[Sentence], code: str, **arguments: Any) -> bool:
+def says(sentences: Iterable[Message], code: str, **arguments: Any) -> bool:
     """Whether one of them has this code, and at least these arguments."""
     return any(one.code == code and arguments.items() <= one.arguments.items() for one in sentences)

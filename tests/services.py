@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from combgame.lab.server.app import create_app
 from combgame.lab.server.run import Server, listen
-from combgame.lab.server.settings import Limits
+from combgame.lab.server.settings import ServerSettings
 
 PROBLEM = {
     "names": ["ann", "bob", "cid"],
@@ -76,7 +76,7 @@ class Service:
 @contextmanager
 def serving(storage, tokens=None, more=None, **limits):
     """A service in a thread of this process; more: settings of its server."""
-    app = create_app(storage, tokens=tokens, limits=Limits(**limits))
+    app = create_app(storage, tokens=tokens, limits=ServerSettings(**limits))
     listening = listen("127.0.0.1", 0)
     settings = {"timeout_graceful_shutdown": 10, **(more or {})}
     server = Server(app, storage, app.state.desk.limits, **settings)

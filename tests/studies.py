@@ -15,7 +15,9 @@ NAMES = ("ann", "bob", "cid", "dee", "eve")
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1), names=NAMES)
 HARD = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0))
 COINS = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli())
-UNKNOWN = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(supposed=1.0, shared=False))
+UNKNOWN = cg.Problem(
+    cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(simulation_sigma=1.0, shared_sigma=False)
+)
 SAME = [(HARD, "mixture"), (HARD, "proved"), (COINS, "mixture"), (UNKNOWN, "mixture")]
 OWN = ("gcb-pe", "clucb", "csar")  # have a stopping rule of their own
 LIKE = ("ttucb", "ttts", "fws", "p-fws", "thompson")  # to a study, what "top-two" is

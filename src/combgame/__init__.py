@@ -4,7 +4,7 @@ plays as possible.
 
 from typing import TYPE_CHECKING, Any
 
-from ._messages import Sentence
+from ._messages import Message
 from ._version import __version__
 from .errors import (
     AccessError,
@@ -20,7 +20,7 @@ from .errors import (
 )
 from .learners import LLOO, OFW, SFTPL, AdaHedge, Hedge, LearnerBase
 from .problem import Problem
-from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
+from .rewards import Assumption, Bernoulli, Bounded, Gaussian, RewardsBase
 from .rules import (
     CLUCB,
     CSAR,
@@ -28,8 +28,8 @@ from .rules import (
     GCBPE,
     PFWS,
     CombGame,
+    FixedAllocation,
     FrankWolfe,
-    Informed,
     ProductAdaHedge,
     RuleBase,
     Thompson,
@@ -41,17 +41,17 @@ from .rules.bonuses import theory_bonus
 from .simulation.api import Comparison, compare, simulate
 from .simulation.result import Simulation
 from .stopping.base import StoppingBase, Validity
-from .stopping.sampled_alternatives import DrawnRivals
+from .stopping.sampled_alternatives import SampledAlternatives
 from .structures import (
     AlmostAllSets,
     Arms,
-    Geometry,
     IntegerProgram,
     Listed,
     Matchings,
     Oracle,
     Partition,
     Paths,
+    PolytopeGeometry,
     SpanningTrees,
     StructureBase,
     Subsets,
@@ -85,21 +85,21 @@ __all__ = [
     "Configuration",
     "CorrelatedProblem",
     "Decision",
-    "Doubt",
-    "DrawnRivals",
+    "Outlier",
+    "SampledAlternatives",
     "EngineError",
     "Event",
     "Evidence",
     "FrankWolfe",
     "Gaussian",
-    "Geometry",
+    "PolytopeGeometry",
     "Hedge",
-    "Informed",
+    "FixedAllocation",
     "InputError",
     "Instance",
     "IntegerProgram",
     "LearnerBase",
-    "License",
+    "Assumption",
     "Listed",
     "Matchings",
     "Oracle",
@@ -115,7 +115,7 @@ __all__ = [
     "Rival",
     "Round",
     "RuleBase",
-    "Sentence",
+    "Message",
     "Simulation",
     "SpanningTrees",
     "Status",
@@ -149,7 +149,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .lab import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
+    from .lab import Decision, Event, Outlier, Replay, Rival, Round, Status, Study
     from .lab.client import Client
     from .research.campaign import Campaign, Configuration, Instance, read_campaign
     from .simulation.plan import Plan, plan
@@ -168,7 +168,7 @@ LATER = {  # not everybody needs them, and importing costs time
     "CorrelatedProblem": "theory.correlated",
     **dict.fromkeys(("UpperBound", "upper_bound"), "theory.upper_bound"),
     **dict.fromkeys(
-        ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "lab"
+        ("Decision", "Outlier", "Event", "Replay", "Rival", "Round", "Status", "Study"), "lab"
     ),
 }
 

@@ -1,6 +1,6 @@
 """What is said to people: a code for programs, arguments, and a sentence with places for them.
 
-Errors, doubts, assumptions and next steps are all `Sentence`s. What a sentence advises is a `Term`
+Errors, doubts, assumptions and next steps are all `Message`s. What a sentence advises is a `Term`
 (a call, an option, a phrase), and each surface spells it as its users type it: Python as
 `extend(max_rounds=..., reason)`, the shell as `combgame study extend --max-rounds ... --reason
 ...`. So nothing is ever parsed out of a sentence.
@@ -21,7 +21,7 @@ BITS = 3300  # of a whole number that is shown; Python refuses to write much lon
 UNSEEN = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-class Shown(str):
+class ReprText(str):
     """A value that is no plain data, as it looked: its repr is itself."""
 
     __slots__ = ()
@@ -30,15 +30,15 @@ class Shown(str):
         return str(self)
 
 
-def unseen(character: str) -> bool:
+def is_control(character: str) -> bool:
     """Whether a character is a control character, half of a pair of code units, or turns what is
     around it: a terminal would obey it, and a file or a database may not keep it.
     """
     return unicodedata.category(character) in ("Cc", "Cs") or character in UNSEEN
 
 
-def legible(text: str, kept: str = "") -> str:
-    """The text, with `unseen` characters written as Python writes them, but for those in `kept`.
+def escape_control(text: str, kept: str = "") -> str:
+    """The text, with `is_control` characters written as Python writes them, but for those in `kept`.
 
     >>> legible("a\\x1b[31m\\n"), legible("a\\tb\\n", kept="\\n")
     ('a\\\\x1b[31m\\\\n', 'a\\\\tb\\n')
@@ -46,36 +46,36 @@ def legible(text: str, kept: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        one.encode("unicode_escape").decode() if one not in kept and unseen(one) else one
+        one.encode("unicode_escape").decode() if one not in kept and is_control(one) else one
         for one in text
     )
 
 
-def looks(value: object) -> Shown:
+def safe_repr(value: object) -> ReprText:
     """Any object as it looks, in one line, whatever its class does when it is asked.
 
     >>> looks(10**5000)
     <a number of about 5,001 digits>
     """
     if isinstance(value, int) and value.bit_length() > BITS:
-        return Shown(f"<a number of about {int(value.bit_length() * 0.30103) + 1:,} digits>")
+        return ReprText(f"<a number of about {int(value.bit_length() * 0.30103) + 1:,} digits>")
     try:
         text = repr(value)
     except Exception:  # its own, or a list in itself or too deep, or with such a number in it
         text = f"<{type(value).__name__}>"
-    return Shown(re.sub(r"\s*\n\s*", " ", text))
+    return ReprText(re.sub(r"\s*\n\s*", " ", text))
 
 
-def word(value: object) -> str:
+def safe_str(value: object) -> str:
     """What an object is called, whatever its class does when it is asked."""
     try:
-        return looks(value) if isinstance(value, int) else str(value)
+        return safe_repr(value) if isinstance(value, int) else str(value)
     except Exception:
-        return looks(value)
+        return safe_repr(value)
 
 
-class Call:
-    """A verb that people call, and with what: `Call("extend", "reason", max_rounds=...)`.
+class CallHint:
+    """A verb that people call, and with what: `CallHint("extend", "reason", max_rounds=...)`.
 
     given: the arguments whose values the reader has at hand, in order; named: those that are
     named, `...` for a value that the reader chooses.
@@ -84,34 +84,34 @@ class Call:
     def __init__(self, verb: str, *given: object, **named: object) -> None:
         self.verb, self.given, self.named = verb, given, named
 
-    def spelt(self, surface: "Surface") -> str:
+    def render_inline(self, surface: "Renderer") -> str:
         return surface.call(self.verb, self.given, self.named)
 
 
-class Option:
-    """A setting by its name, with its value where that is said: `Option("max_rounds", 40)`."""
+class OptionHint:
+    """A setting by its name, with its value where that is said: `OptionHint("max_rounds", 40)`."""
 
     def __init__(self, name: str, value: object = ...) -> None:
         self.name, self.value = name, value
 
-    def spelt(self, surface: "Surface") -> str:
+    def render_inline(self, surface: "Renderer") -> str:
         return surface.option(self.name, self.value)
 
 
-class Phrase:
+class PhraseHint:
     """Words that differ from surface to surface: what a missing value looks like, say."""
 
     def __init__(self, key: str, **arguments: object) -> None:
         self.key, self.arguments = key, arguments
 
-    def spelt(self, surface: "Surface") -> str:
+    def render_inline(self, surface: "Renderer") -> str:
         return surface.phrase(self.key).format(**self.arguments)
 
 
-Term = Call | Option | Phrase
+Term = CallHint | OptionHint | PhraseHint
 
 
-class Surface(Protocol):
+class Renderer(Protocol):
     """How one surface spells what a sentence advises."""
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str: ...
@@ -121,10 +121,10 @@ class Surface(Protocol):
     def phrase(self, key: str) -> str: ...
 
 
-class Python:
+class PythonRenderer:
     """As one types it in Python.
 
-    >>> str(Sentence("x", "{more} gives it more rounds", more=Call("extend", max_rounds=...)))
+    >>> str(Message("x", "{more} gives it more rounds", more=Call("extend", max_rounds=...)))
     'extend(max_rounds=...) gives it more rounds.'
     """
 
@@ -153,10 +153,10 @@ class Python:
         return "PYTHON"
 
 
-PYTHON = Python()
+PYTHON = PythonRenderer()
 
 
-class Sentence:
+class Message:
     """code: what programs go by. text, remedy: what is the case and what to do, without the full
     stop, with places for the arguments as `str.format` has them; besides, `{n:count round}` is "2
     rounds", `{n:was|were}` chooses by the number, `{names:list}`, `{names:quoted}`, `{names:and}`
@@ -165,10 +165,10 @@ class Sentence:
     argument may be a sentence.
 
     >>> text, remedy = "{n:count result} {n:was|were} late", "tell {n:it|them}"
-    >>> late = Sentence("late", text, remedy=remedy, n=2)
+    >>> late = Message("late", text, remedy=remedy, n=2)
     >>> str(late), late.code, late.arguments
     ('2 results were late; tell them.', 'late', {'n': 2})
-    >>> str(Sentence("sigma", "{name} = {value!r} must be positive", name="sigma", value=-1))
+    >>> str(Message("sigma", "{name} = {value!r} must be positive", name="sigma", value=-1))
     'sigma = -1 must be positive.'
     """
 
@@ -176,25 +176,25 @@ class Sentence:
         self.code, self.text, self.advice = code, text, remedy
         self.arguments = {name: _plain(value) for name, value in arguments.items()}
 
-    def said(self, surface: Surface = PYTHON) -> str:
+    def render(self, surface: Renderer = PYTHON) -> str:
         """The whole sentence, with its remedy, as a surface says it."""
         whole, advice = self._filled(self.text, surface), self.remedy(surface)
         if advice:
             whole += (". " if advice[:1].isupper() else "; ") + advice
         return whole if not whole or whole[-1] in ".!?:" else whole + "."
 
-    def spelt(self, surface: Surface) -> str:
+    def render_inline(self, surface: Renderer) -> str:
         """As a part of another sentence."""
-        said = self.said(surface)
+        said = self.render(surface)
         return said if said.endswith("...") else said.removesuffix(".")
 
-    def within(self, place: str = "", /, **arguments: object) -> "Sentence":
+    def with_context(self, place: str = "", /, **arguments: object) -> "Message":
         """The same, said of a place (a file, a line, a round), which has places for arguments too;
         without one, of the arguments themselves.
 
-        >>> print(Sentence("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
+        >>> print(Message("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
         line 2: a cell is empty.
-        >>> print(Sentence("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
+        >>> print(Message("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
         a.toml: runs: 2 is late.
         """
         text, advice = self.text, self.advice
@@ -207,40 +207,40 @@ class Sentence:
             }
             place = ": ".join(f"{{{name}}}" for name in arguments)
         known = {**arguments, **self.arguments}
-        return Sentence(self.code, f"{place}: {text}", remedy=advice, **known)
+        return Message(self.code, f"{place}: {text}", remedy=advice, **known)
 
-    def remedy(self, surface: Surface = PYTHON) -> str:
+    def remedy(self, surface: Renderer = PYTHON) -> str:
         """What to do about it, as a surface says it; nothing where nothing is to be done."""
         return self._filled(self.advice, surface)
 
-    def _filled(self, text: str, surface: Surface) -> str:
+    def _filled(self, text: str, surface: Renderer) -> str:
         if not self.arguments:
             return text
         spelt = {name: _spelt(value, surface) for name, value in self.arguments.items()}
-        return legible(_WORDS.vformat(text, (), spelt))
+        return escape_control(_WORDS.vformat(text, (), spelt))
 
-    def to_data(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_data(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
         arguments = {name: _data(value, surface) for name, value in self.arguments.items()}
-        said = {"text": self.said(surface), "remedy": self.remedy(surface)}
+        said = {"text": self.render(surface), "remedy": self.remedy(surface)}
         return {"code": self.code, "arguments": arguments, **said}
 
     def __str__(self) -> str:
-        return self.said()
+        return self.render()
 
     def __repr__(self) -> str:
-        return f"<{self.code}: {self.said()}>"
+        return f"<{self.code}: {self.render()}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sentence):
+        if not isinstance(other, Message):
             return NotImplemented
-        return (self.code, self.said()) == (other.code, other.said())
+        return (self.code, self.render()) == (other.code, other.render())
 
     def __hash__(self) -> int:
-        return hash((self.code, self.said()))
+        return hash((self.code, self.render()))
 
 
-def several(parts: list[str], most: int = 10, between: str = ", ") -> str:
+def join_truncated(parts: list[str], most: int = 10, between: str = ", ") -> str:
     """A list in a sentence, cut where it is long.
 
     >>> several(["a", "b", "c"], most=2)
@@ -251,7 +251,7 @@ def several(parts: list[str], most: int = 10, between: str = ", ") -> str:
 
 class _Words(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
-        if isinstance(value, Shown):  # which is no number or list any more
+        if isinstance(value, ReprText):  # which is no number or list any more
             return str(value)
         if format_spec.startswith("count "):
             return f"{value:,} {format_spec[6:]}{'s' * (value != 1)}"
@@ -264,7 +264,7 @@ class _Words(string.Formatter):
         if form in ("list", "quoted"):
             show = str if form == "list" else repr
             parts = [show(one) for one in value]
-            return several(parts, int(cut or len(parts)))
+            return join_truncated(parts, int(cut or len(parts)))
         if form == "or":
             return " or ".join(map(str, value))
         if format_spec == "and":
@@ -278,7 +278,7 @@ class _Words(string.Formatter):
 
 
 _WORDS = _Words()
-Rich = Call | Option | Phrase | Sentence  # what a surface spells
+Rich = CallHint | OptionHint | PhraseHint | Message  # what a surface spells
 
 
 def _plain(value: object) -> Any:
@@ -286,7 +286,7 @@ def _plain(value: object) -> Any:
     try:
         return _data_of(value, ())
     except Exception:  # too deep, or an object that refuses to be looked at
-        return looks(value)
+        return safe_repr(value)
 
 
 def _data_of(value: Any, around: tuple[int, ...]) -> Any:
@@ -295,33 +295,33 @@ def _data_of(value: Any, around: tuple[int, ...]) -> Any:
         return value
     # np.float64 is a float too
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
-        return _data_of(value.item(), around) if value.dtype.kind in "biufU" else looks(value)
+        return _data_of(value.item(), around) if value.dtype.kind in "biufU" else safe_repr(value)
     if isinstance(value, PLAIN):
-        return looks(value) if isinstance(value, int) and value.bit_length() > BITS else value
+        return safe_repr(value) if isinstance(value, int) and value.bit_length() > BITS else value
     if type(value) in (list, tuple, dict) and len(value) <= LONGEST and id(value) not in around:
         inside = (*around, id(value))
         if isinstance(value, dict):
-            keys = [key if isinstance(key, PLAIN) else looks(key) for key in value]
+            keys = [key if isinstance(key, PLAIN) else safe_repr(key) for key in value]
             return {
                 key: _data_of(one, inside) for key, one in zip(keys, value.values(), strict=True)
             }
         return type(value)(_data_of(one, inside) for one in value)
-    return looks(value)
+    return safe_repr(value)
 
 
-def _spelt(value: Any, surface: Surface) -> Any:
+def _spelt(value: Any, surface: Renderer) -> Any:
     """Terms and sentences as a surface says them, in a list too."""
     if isinstance(value, list | tuple):
         return type(value)(_spelt(one, surface) for one in value)
-    return value.spelt(surface) if isinstance(value, Term | Sentence) else value
+    return value.render_inline(surface) if isinstance(value, Term | Message) else value
 
 
-def _data(value: Any, surface: Surface) -> Any:
+def _data(value: Any, surface: Renderer) -> Any:
     """The same as plain data."""
     if isinstance(value, list | tuple):
         return [_data(one, surface) for one in value]
-    return value.to_data(surface) if isinstance(value, Sentence) else _spelt(value, surface)
+    return value.to_data(surface) if isinstance(value, Message) else _spelt(value, surface)
 
 
 def _shown(value: object) -> str:
-    return "..." if value is ... else looks(value)
+    return "..." if value is ... else safe_repr(value)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError, must_be, unknown, whole
+from .errors import InputError, check_int, invalid_argument, unknown_name
 
 VARIABLE, USUAL = "COMBGAME_LIMIT", 10**6
 MATRIX = 100  # entries of a matrix for each arm that is allowed
@@ -25,7 +25,7 @@ def limit() -> int:
     if not given:
         return USUAL
     if not (given.isascii() and given.isdecimal() and len(given) < 16 and int(given)):
-        raise must_be(VARIABLE, given, "a whole number, such as {usual}", usual=USUAL)
+        raise invalid_argument(VARIABLE, given, "a whole number, such as {usual}", usual=USUAL)
     return int(given)
 
 
@@ -56,7 +56,7 @@ def check_size(number: int, what: str, *, of: str, times: int = 1) -> int:
 
 def arms(name: str, value: object, least: int, *, of: str) -> int:
     """A number of arms, or a sentence."""
-    return check_size(whole(name, value, least, of=of), "arms", of=of)
+    return check_size(check_int(name, value, least, of=of), "arms", of=of)
 
 
 Names = tuple[str, ...] | None
@@ -74,7 +74,7 @@ def counted(d: Any, least: int, of: str) -> tuple[int, Names]:
     names = tuple(d.tolist() if isinstance(d, np.ndarray) else d)
     if len(names) < least or not all(isinstance(one, str) and one.strip() for one in names):
         what = "a number of arms of at least {least}, or a list of so many names"
-        raise must_be("d", d, what, of=of, least=least)
+        raise invalid_argument("d", d, what, of=of, least=least)
     if len(set(names)) < len(names):
         raise InputError(
             "arm-named-twice",
@@ -94,11 +94,11 @@ def numbers_of(given: Iterable[Any], names: Names, of: str) -> list[Any]:
     some = list(given)
     for one in some:
         if isinstance(one, str) and one not in known:
-            raise unknown("arm", one, names, of=of)
+            raise unknown_name("arm", one, names, of=of)
     return [known[one] if isinstance(one, str) else one for one in some]
 
 
-def items_of(name: str, value: Any, what: str, *, of: str = "", **more: Any) -> list[Any]:
+def check_list(name: str, value: Any, what: str, *, of: str = "", **more: Any) -> list[Any]:
     """What is in a list or another collection, but not in a text; or a sentence.
 
     >>> items_of("sets", ([0], [1]), "a list of sets")
@@ -114,6 +114,6 @@ def items_of(name: str, value: Any, what: str, *, of: str = "", **more: Any) -> 
     except Exception:  # whatever its class does
         listed = None
     if listed is None:
-        raise must_be(name, value, what, of=of, **more)
+        raise invalid_argument(name, value, what, of=of, **more)
     check_size(len(listed), "items", of=of or name, times=10)
     return listed

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ._messages import looks
-from .errors import InputError, unboxed
+from ._messages import safe_repr
+from .errors import InputError, to_python_scalar
 
 LONG = 60  # characters of an argument in a sentence
 Class = TypeVar("Class", bound=type)
@@ -32,7 +32,7 @@ class Description:
         """
         for item in fields(self):  # type: ignore[arg-type]
             given = getattr(self, item.name)
-            if (number := unboxed(given)) is not given:
+            if (number := to_python_scalar(given)) is not given:
                 object.__setattr__(self, item.name, number)
 
     def __eq__(self, other: object) -> bool:
@@ -54,7 +54,7 @@ class Description:
         return _called(self, _typed) if is_value(self) else object.__repr__(self)
 
     def __str__(self) -> str:
-        return short(self)
+        return short_repr(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         _refuse(self, name)
@@ -86,8 +86,8 @@ def frozen(kind: Class) -> Class:
 
     @wraps(begin)
     def init(self: Any, *args: Any, **options: Any) -> None:
-        named = {name: unboxed(value) for name, value in options.items()}
-        begin(self, *map(unboxed, args), **named)
+        named = {name: to_python_scalar(value) for name, value in options.items()}
+        begin(self, *map(to_python_scalar, args), **named)
         if type(self) is kind:
             vars(self)["_made"] = True
 
@@ -114,11 +114,11 @@ def is_value(described: Any) -> bool:
     )
 
 
-def impartial(described: object) -> bool:
+def symmetric(described: object) -> bool:
     """Whether a rule or learner says that arms are only numbers to it; its own class must, because
     a subclass may name arms.
     """
-    return bool(vars(type(described)).get("impartial", False))
+    return bool(vars(type(described)).get("symmetric", False))
 
 
 def arguments(described: Any) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def arguments(described: Any) -> dict[str, Any]:
             "not-describable",
             "{what} cannot be described by its arguments",
             remedy="make its class, {kind}, a frozen dataclass",
-            what=short(described),
+            what=short_repr(described),
             kind=type(described).__name__,
         )
     if getattr(described, "_original", None) is not None:
@@ -163,7 +163,7 @@ class Argument(NamedTuple):
     placed: bool  # it needs no name
 
 
-def telling(described: Any) -> Iterator[Argument]:
+def non_default_arguments(described: Any) -> Iterator[Argument]:
     """The arguments that are not as usual. One that is a description itself is always given."""
     kind: type = type(described)
     known, placed = _parameters(kind), True
@@ -180,7 +180,7 @@ def telling(described: Any) -> Iterator[Argument]:
         yield Argument(name, value, placed)
 
 
-def short(described: Any) -> str:
+def short_repr(described: Any) -> str:
     """As in a sentence: as one would type it, but for what is long.
 
     >>> from combgame import CombGame, LLOO, Listed
@@ -216,7 +216,7 @@ def _key(described: Any) -> tuple[Any, ...] | None:
 
 
 def _called(described: Any, word: Any) -> str:
-    given = telling(described)
+    given = non_default_arguments(described)
     words = [
         word(one.name, one.value) if one.placed else f"{one.name}={word(one.name, one.value)}"
         for one in given
@@ -236,7 +236,7 @@ def _typed(name: str, value: Any) -> str:
             if isinstance(value, list)
             else f"({inside}{',' if len(value) == 1 else ''})"
         )
-    return str(value.__name__) if inspect.isfunction(value) else looks(value)
+    return str(value.__name__) if inspect.isfunction(value) else safe_repr(value)
 
 
 def _shortened(name: str, value: Any) -> str:

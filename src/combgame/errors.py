@@ -1,7 +1,7 @@
 """What goes wrong at the boundary, in sentences: the argument, the value, the remedy.
 
-An error is a `Sentence`: a code, arguments, a text and a remedy with places for them. Three of them
-recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
+An error is a `Message`: a code, arguments, a text and a remedy with places for them. Three of them
+recur, and are said alike everywhere: `invalid_argument`, `unknown_name`, `missing_extra`.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from ._messages import LONGEST, PYTHON, Sentence, Shown, Surface, unseen
+from ._messages import LONGEST, PYTHON, Message, Renderer, ReprText, is_control
 
 MOST = 2**63 - 1  # of whole numbers: beyond it, neither arrays nor databases count
 SEED = 2**128 - 1  # of seeds, which NumPy draws with so many
@@ -31,8 +31,8 @@ class CombGameError(Exception):
     def __init__(self, code: str, text: str = "", /, *, remedy: str = "", **arguments: object):
         if not text:  # a sentence alone, as a part of one's own may say it
             code, text, arguments = "error", "{said}", {"said": code.removesuffix(".")}
-        self.sentence = Sentence(code, text, remedy=remedy, **arguments)
-        super().__init__(self.sentence.said())
+        self.sentence = Message(code, text, remedy=remedy, **arguments)
+        super().__init__(self.sentence.render())
 
     @property
     def code(self) -> str:
@@ -46,28 +46,28 @@ class CombGameError(Exception):
     def remedy(self) -> str:
         return self.sentence.remedy()
 
-    def said(self, surface: Surface = PYTHON) -> str:
+    def render(self, surface: Renderer = PYTHON) -> str:
         """The sentence as a surface says it."""
-        return self.sentence.said(surface)
+        return self.sentence.render(surface)
 
-    def within(self, place: str = "", /, **arguments: object) -> Self:
+    def with_context(self, place: str = "", /, **arguments: object) -> Self:
         """The same error, said of a place: a file, a line, a round."""
-        return said_by(type(self), self.sentence.within(place, **arguments))
+        return error_from(type(self), self.sentence.with_context(place, **arguments))
 
     def __str__(self) -> str:
-        return self.said()
+        return self.render()
 
     def __reduce__(self) -> tuple[Callable[..., "CombGameError"], tuple[Any, ...]]:
-        return said_by, (type(self), self.sentence)
+        return error_from, (type(self), self.sentence)
 
 
 Kind = TypeVar("Kind", bound=CombGameError)
 
 
-def said_by(kind: type[Kind], sentence: Sentence) -> Kind:
+def error_from(kind: type[Kind], sentence: Message) -> Kind:
     """An error of a kind that says this sentence."""
     error = kind.__new__(kind)
-    Exception.__init__(error, sentence.said())
+    Exception.__init__(error, sentence.render())
     error.sentence = sentence
     return error
 
@@ -111,12 +111,12 @@ class AccessError(CombGameError, PermissionError):
 class Notice(UserWarning):
     """A sentence about something that goes on nevertheless, as a warning of Python's."""
 
-    def __init__(self, sentence: Sentence) -> None:
-        super().__init__(sentence.said())
+    def __init__(self, sentence: Message) -> None:
+        super().__init__(sentence.render())
         self.sentence = sentence
 
 
-def must_be(
+def invalid_argument(
     name: str, value: object, what: str, remedy: str = "", *, of: str = "", **more: Any
 ) -> InputError:
     """An argument that has the wrong value. what, remedy: with places for `more`; of: the class or
@@ -130,11 +130,13 @@ def must_be(
     """
     text = "{name} = {value!r} must be " + what
     known: dict[str, Any] = {"name": name, "value": value}
-    filled = Sentence("must-be", what, **known, **more).spelt(PYTHON)
+    filled = Message("must-be", what, **known, **more).render_inline(PYTHON)
     return _of(InputError("must-be", text, remedy=remedy, **known, what=filled, **more), of)
 
 
-def unknown(kind: str, name: object, known: Iterable[object], *, of: str = "") -> UnknownNameError:
+def unknown_name(
+    kind: str, name: object, known: Iterable[object], *, of: str = ""
+) -> UnknownNameError:
     """A name that is none of those that exist; of: the class or function that takes it.
 
     >>> error = unknown("rule", "loo", ["lloo", "ofw"])
@@ -151,10 +153,10 @@ def unknown(kind: str, name: object, known: Iterable[object], *, of: str = "") -
 
 def _of(error: Kind, of: str) -> Kind:
     """The error, said of the class or function that takes the argument, if one is named."""
-    return error.within(of=of) if of else error
+    return error.with_context(of=of) if of else error
 
 
-def needs_extra(what: str, extra: str) -> CombGameError:
+def missing_extra(what: str, extra: str) -> CombGameError:
     """Something that an optional dependency does.
 
     >>> print(needs_extra("to_frame()", "frames"))
@@ -165,7 +167,7 @@ def needs_extra(what: str, extra: str) -> CombGameError:
     return CombGameError("needs-extra", text, remedy=remedy, what=what, extra=extra)
 
 
-def unboxed(value: Any) -> Any:
+def to_python_scalar(value: Any) -> Any:
     """A NumPy number, also an array of dimension 0, as the number it is; else the value itself.
 
     >>> unboxed(np.int64(3)), unboxed(np.array(0.5)), unboxed(np.bool_(True)), unboxed("x")
@@ -175,25 +177,27 @@ def unboxed(value: Any) -> Any:
     return value.item() if boxed and value.dtype.kind in "biuf" else value
 
 
-def whole(name: str, value: object, least: int, *, of: str = "", most: int = MOST) -> int:
+def check_int(name: str, value: object, least: int, *, of: str = "", most: int = MOST) -> int:
     """A whole number of at least `least`, or a sentence."""
-    number = unboxed(value)
+    number = to_python_scalar(value)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise must_be(name, value, "a whole number of at least {least}", of=of, least=least)
+        raise invalid_argument(
+            name, value, "a whole number of at least {least}", of=of, least=least
+        )
     if number > most:
-        raise must_be(name, value, "a whole number of at most {most}", of=of, most=most)
+        raise invalid_argument(name, value, "a whole number of at most {most}", of=of, most=most)
     return int(number)
 
 
-def positive(name: str, value: object, *, of: str = "") -> float:
+def check_positive(name: str, value: object, *, of: str = "") -> float:
     """A positive finite number, as it is, or a sentence."""
-    number = unboxed(value)
-    if not real(number) or not 0.0 < number < math.inf:
-        raise must_be(name, value, "a positive number", of=of)
+    number = to_python_scalar(value)
+    if not is_real(number) or not 0.0 < number < math.inf:
+        raise invalid_argument(name, value, "a positive number", of=of)
     return number  # type: ignore[no-any-return]
 
 
-def real(value: object) -> bool:
+def is_real(value: object) -> bool:
     """Whether it is a number of Python's that a float can be: finite, infinite or NaN.
 
     >>> real(1), real(math.inf), real(10**400), real(True), real("1")
@@ -204,7 +208,7 @@ def real(value: object) -> bool:
     return isinstance(value, float)
 
 
-def plain_text(
+def check_text(
     name: str,
     value: object,
     what: str,
@@ -226,7 +230,7 @@ def plain_text(
     name = 'plate 7 ' begins or ends with a space; leave it out, because tables lose it.
     """
     if not isinstance(value, str) or not value.strip():
-        raise must_be(name, value, what, remedy, of=of)
+        raise invalid_argument(name, value, what, remedy, of=of)
     wrong = _lost(name, value, most, lines)
     if wrong is not None:
         raise _of(wrong, of)
@@ -236,10 +240,13 @@ def plain_text(
 def _lost(name: str, value: str, most: int, lines: bool) -> InputError | None:
     """What would not be kept of a text."""
     if len(value) > most:
-        begins, what = Shown(repr(value[:40] + "...")), "at most {most} characters long, not {n:,}"
-        return must_be(name, begins, what, most=most, n=len(value))
+        begins, what = (
+            ReprText(repr(value[:40] + "...")),
+            "at most {most} characters long, not {n:,}",
+        )
+        return invalid_argument(name, begins, what, most=most, n=len(value))
     kept = "\n\r\t" if lines else ""
-    strange = next((one for one in value if unseen(one) and one not in kept), None)
+    strange = next((one for one in value if is_control(one) and one not in kept), None)
     if strange is not None:
         return InputError(
             "strange-character",
@@ -261,9 +268,9 @@ def _lost(name: str, value: str, most: int, lines: bool) -> InputError | None:
     return None
 
 
-def either(name: str, value: object, *, of: str = "") -> bool:
+def check_bool(name: str, value: object, *, of: str = "") -> bool:
     """True or False, or a sentence."""
-    answer = unboxed(value)
+    answer = to_python_scalar(value)
     if not isinstance(answer, bool):
-        raise must_be(name, value, "True or False", of=of)
+        raise invalid_argument(name, value, "True or False", of=of)
     return answer

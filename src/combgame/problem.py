@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ._messages import LONGEST, Sentence
-from ._validation import items_of
+from ._messages import LONGEST, Message
+from ._validation import check_list
 from ._values import Description
 from .engine.likelihood_ratio import NEVER, ratio
-from .engine.protocols import Game
+from .engine.protocols import ProblemKernel
 from .engine.state import Floats, Ints, arms_of
 from .engine.user_code import own_errors
-from .errors import InputError, must_be, plain_text, said_by, unknown
+from .errors import InputError, check_text, error_from, invalid_argument, unknown_name
 from .rewards import Gaussian
 from .rewards.base import RewardsBase, spread_of
 from .structures import StructureBase
-from .structures.connectivity import apart
+from .structures.connectivity import check_comparable
 
 # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
 # standard error
@@ -68,9 +68,11 @@ class Problem(Description):
         goal: str = "maximise",
     ) -> None:
         if not isinstance(actions, StructureBase):
-            raise must_be("actions", actions, "a structure, such as Subsets(10, 3)", of="Problem")
+            raise invalid_argument(
+                "actions", actions, "a structure, such as Subsets(10, 3)", of="Problem"
+            )
         if not isinstance(rewards, RewardsBase):
-            raise must_be(
+            raise invalid_argument(
                 "rewards",
                 rewards,
                 "the rewards of a pull, such as Gaussian(0.1) or Bernoulli()",
@@ -78,11 +80,11 @@ class Problem(Description):
             )
         answers = actions if answers is None else answers
         if not isinstance(answers, StructureBase):
-            raise must_be(
+            raise invalid_argument(
                 "answers", answers, "a structure, such as Arms(10), or None", of="Problem"
             )
         if not isinstance(goal, str) or goal not in GOALS:
-            raise must_be("goal", goal, "'maximise' or 'minimise'", of="Problem")
+            raise invalid_argument("goal", goal, "'maximise' or 'minimise'", of="Problem")
         actions, answers, names = by_name(actions, answers, names)
         d = actions.d
         if answers.d != d:
@@ -93,14 +95,14 @@ class Problem(Description):
                 actions=d,
                 answers=answers.d,
             )
-        if answers.size() == 1:
+        if answers.n_sets() == 1:
             raise InputError(
                 "single-answer",
                 "Problem: {answers} has a single answer, so there is nothing to find",
                 remedy="give at least two",
                 answers=str(answers),
             )
-        unseen = sorted(answers.deciding() - actions.observable())
+        unseen = sorted(answers.relevant_arms() - actions.observable_arms())
         if unseen:
             raise InputError(
                 "arms-unobserved",
@@ -109,20 +111,20 @@ class Problem(Description):
                 arms=unseen[:10],
             )
         labels = _names(names if names is not None else _own_names(actions, answers), d)
-        rewards = rewards.named(labels)
-        rewards.check(d)
+        rewards = rewards.with_names(labels)
+        rewards.check_arms(d)
         low, high = _box(rewards, d, bounds)
-        if rewards.levels():
+        if rewards.has_batch_effect():
             _check_levels(actions, answers, bounds, labels)
         vars(self).update(
             actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
         )
         vars(self).update(bounds=self._bounds(), goal=GOALS[goal])
-        self.maximised  # noqa: B018  (or a sentence)
+        self.as_maximisation  # noqa: B018  (or a sentence)
 
     def _bounds(self) -> Bounds | None:
         """What makes the same box again."""
-        low, high = self.rewards.range(self.d)
+        low, high = self.rewards.mean_range(self.d)
         if (self.low, self.high) == (tuple(low.tolist()), tuple(high.tolist())):
             return None
         box = tuple(zip(self.low, self.high, strict=True))
@@ -144,13 +146,13 @@ class Problem(Description):
     # ---- the one place where values are turned: all that computes maximises
 
     @property
-    def maximised(self) -> "Problem":
+    def as_maximisation(self) -> "Problem":
         """The same question about pivot - x for every value x, which asks for the largest sum;
         itself, if it does so already.
 
         >>> import combgame as cg
         >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Bounded(0, 3), goal="minimise")
-        >>> problem.maximised
+        >>> problem.as_maximisation
         Problem(Arms(2), rewards=Bounded(-3.0, 0.0))
         >>> problem.inside([1.0, 2.0]).tolist()
         [-1.0, -2.0]
@@ -165,26 +167,26 @@ class Problem(Description):
         vars(twin).update(bounds=twin._bounds())
         return twin
 
-    def inside(self, values: Any) -> Floats:
-        """Values as the `maximised` problem has them; and back again."""
+    def to_internal(self, values: Any) -> Floats:
+        """Values as the `as_maximisation` problem has them; and back again."""
         given = np.asarray(values, dtype=float)
         return given if self.goal == "maximise" else self._mirror[1] - given
 
     @property
-    def pivot(self) -> float | None:
+    def reflection(self) -> float | None:
         """What values are subtracted from inside; None: they are as they are."""
         return None if self.goal == "maximise" else self._mirror[1]
 
     @cached_property
     def _mirror(self) -> tuple[RewardsBase, float]:
-        """The rewards of the `maximised` problem, and the pivot."""
-        own = self.rewards.mirrored() if "mirrored" in vars(type(self.rewards)) else None
+        """The rewards of the `as_maximisation` problem, and the pivot."""
+        own = self.rewards.reflected() if "mirrored" in vars(type(self.rewards)) else None
         if own is None:
             raise InputError(
                 "cannot-minimise",
                 "Problem: {rewards} does not say what the rewards of -x are, so nothing can be "
                 "minimised",
-                remedy="give its class the method `mirrored`, or negate the values yourself",
+                remedy="give its class the method `reflected`, or negate the values yourself",
                 rewards=str(self.rewards),
             )
         if own[1] != 0.0 and len(self._extreme(1.0)) != len(self._extreme(-1.0)):
@@ -205,18 +207,18 @@ class Problem(Description):
         """The number of arms."""
         return self.actions.d
 
-    def game(self) -> Game:
+    def kernel(self) -> ProblemKernel:
         """Fresh parts for a run that does not stop; `Stopping.on` gives it a stopping rule. Of the
-        `maximised` problem only: no other knows which way is up.
+        `as_maximisation` problem only: no other knows which way is up.
         """
         assert self.goal == "maximise", "a game is made of problem.maximised"
         answers, rewards = (
-            self.answers.answer_part(),
-            self.rewards.part(np.array(self.low), np.array(self.high)),
+            self.answers.answer_kernel(),
+            self.rewards.kernel(np.array(self.low), np.array(self.high)),
         )
-        return Game(self.actions.part(), answers, rewards, ratio(NEVER, self.d))
+        return ProblemKernel(self.actions.kernel(), answers, rewards, ratio(NEVER, self.d))
 
-    def numbered(self, order: Ints) -> "Problem | None":
+    def permuted(self, order: Ints) -> "Problem | None":
         """The same problem with arm order[i] called i, and without names; itself, if that is the
         same; None: it cannot be done.
         """
@@ -246,7 +248,7 @@ class Problem(Description):
         """Whether all arms have the same bounds."""
         return len(set(self.low)) == len(set(self.high)) == 1
 
-    def unnamed(self) -> "Problem":
+    def without_labels(self) -> "Problem":
         """The same problem without what is only a name (of arms, nodes, edges, rows and columns):
         runs do not depend on them.
 
@@ -256,8 +258,8 @@ class Problem(Description):
         >>> cg.Problem(one, rewards=noise).unnamed() == cg.Problem(two, rewards=noise).unnamed()
         True
         """
-        actions = self.actions.unnamed()
-        answers = actions if self.answers == self.actions else self.answers.unnamed()
+        actions = self.actions.without_labels()
+        answers = actions if self.answers == self.actions else self.answers.without_labels()
         own = _own_names(actions, answers)
         return self._with(
             actions=actions, answers=answers, names=None if own is None else tuple(own)
@@ -274,43 +276,45 @@ class Problem(Description):
         """A set of arms as people call it; "none" for the answer of a capped run."""
         if arms is None:
             return "none"
-        given = items_of("arms", arms, "a list of arms, such as [0, 2]", of="label")
-        said = [self.names[self.arm(a)] if self.names else str(self.arm(a)) for a in given]
+        given = check_list("arms", arms, "a list of arms, such as [0, 2]", of="label")
+        said = [
+            self.names[self.arm_index(a)] if self.names else str(self.arm_index(a)) for a in given
+        ]
         return ("; " if any("," in name for name in said) else ", ").join(said)
 
-    def arm(self, name: str | int) -> int:
+    def arm_index(self, name: str | int) -> int:
         """The index of an arm, from its name or its index."""
         if isinstance(name, str):
             if name not in self._numbers:
-                raise unknown("arm", name, self.names or [f"0 to {self.d - 1}"])
+                raise unknown_name("arm", name, self.names or [f"0 to {self.d - 1}"])
             return self._numbers[name]
         if (
             isinstance(name, bool)
             or not isinstance(name, int | np.integer)
             or not 0 <= name < self.d
         ):
-            raise unknown("arm", name, [f"0 to {self.d - 1}", *(self.names or ())])
+            raise unknown_name("arm", name, [f"0 to {self.d - 1}", *(self.names or ())])
         return int(name)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {name: arm for arm, name in enumerate(self.names or ())}
 
-    def vector(self, values: Any, what: str) -> Floats:
+    def check_vector(self, values: Any, what: str) -> Floats:
         """One finite number per arm, or a sentence."""
         given = self._aligned(values, what)
         if given is None or any(
             isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in given
         ):
-            raise must_be(what, values, "{d} numbers, one per arm, in order", d=self.d)
+            raise invalid_argument(what, values, "{d} numbers, one per arm, in order", d=self.d)
         try:
             numbers = np.array(given, dtype=float)
         except (TypeError, ValueError, OverflowError):  # complex, or too large for a float
             numbers = np.zeros(0)
         if numbers.shape != (self.d,):
-            raise must_be(what, values, "{d} numbers, one per arm, in order", d=self.d)
+            raise invalid_argument(what, values, "{d} numbers, one per arm, in order", d=self.d)
         if bool((np.abs(numbers[np.isfinite(numbers)]) > 1e100).any()):
-            raise must_be(what, values, "at most 1e100", remedy="scale the values")
+            raise invalid_argument(what, values, "at most 1e100", remedy="scale the values")
         if not np.all(np.isfinite(numbers)):
             bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
             raise InputError(
@@ -330,13 +334,13 @@ class Problem(Description):
         if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
             return None
         if not hasattr(values, "keys"):
-            return items_of(what, values, "{d} numbers, one per arm, in order", d=self.d)
+            return check_list(what, values, "{d} numbers, one per arm, in order", d=self.d)
         labelled: Any = values
         labels = list(labelled.keys())
         given = [labelled[key] for key in labels]
         if labels == list(range(self.d)):
             return given
-        arms = [self.arm(label) for label in labels]
+        arms = [self.arm_index(label) for label in labels]
         if sorted(arms) != list(range(self.d)):
             missing = sorted(set(range(self.d)).difference(arms))
             raise InputError(
@@ -350,14 +354,14 @@ class Problem(Description):
             )
         return [one for _, one in sorted(zip(arms, given, strict=True), key=lambda pair: pair[0])]
 
-    def coarse(self, arm: int, value: float, n: float = 1.0) -> Sentence | None:
+    def precision_problem(self, arm: int, value: float, n: float = 1.0) -> Message | None:
         """A sentence, if the rounding of a mean of n values could pass for a lead: if it is above 1
         % of the standard error.
         """
         sigma = self._sigma[arm]
         if abs(value) * max(FINEST, 100.0 * 2.0**-52 * math.sqrt(n)) <= sigma:
             return None
-        return Sentence(
+        return Message(
             "too-coarse",
             "{value:g} is too large beside sigma = {sigma:g}: the rounding of a mean of "
             "{n:count value} would count as evidence",
@@ -367,7 +371,7 @@ class Problem(Description):
             n=round(n),
         )
 
-    def noise(self) -> Floats:
+    def sigma(self) -> Floats:
         """Standard deviations: the spread of the rewards, or 1 where they have none, which no
         stopping rule looks at then.
         """
@@ -377,24 +381,28 @@ class Problem(Description):
     @cached_property
     def _sigma(self) -> Floats:
         """Stated standard deviations; infinite where none is stated."""
-        stated = spread_of(self.rewards, self.d) if self.rewards.known else None
+        stated = spread_of(self.rewards, self.d) if self.rewards.variance_known else None
         return np.full(self.d, np.inf) if stated is None else stated
 
     def precision(self) -> Floats | None:
         """Where every play has a level of its own, 1/sigma^2 per arm, or 1 if sigma is not known;
         else None.
         """
-        if not self.rewards.levels():
+        if not self.rewards.has_batch_effect():
             return None
-        return self.rewards.spread(self.d) ** -2.0 if self.rewards.known else np.ones(self.d)
+        return (
+            self.rewards.sub_gaussian_scale(self.d) ** -2.0
+            if self.rewards.variance_known
+            else np.ones(self.d)
+        )
 
-    def means(self, values: Iterable[float], what: str = "means") -> Floats:
+    def check_means(self, values: Iterable[float], what: str = "means") -> Floats:
         """True means: finite, fine enough for sigma, and possible for these rewards and bounds."""
-        mean = self.vector(values, what)
+        mean = self.check_vector(values, what)
         for a in np.flatnonzero(np.abs(mean) * FINEST > self._sigma).tolist():
-            if (why := self.coarse(a, float(mean[a]))) is not None:
-                why = why.within("{what}: arm {arm}", what=what, arm=self.label([a]))
-                raise said_by(InputError, why)
+            if (why := self.precision_problem(a, float(mean[a]))) is not None:
+                why = why.with_context("{what}: arm {arm}", what=what, arm=self.label([a]))
+                raise error_from(InputError, why)
         outside = np.flatnonzero((mean < np.array(self.low)) | (mean > np.array(self.high)))
         if outside.size:
             a = int(outside[0])
@@ -430,38 +438,38 @@ class Problem(Description):
         >>> problem.best_two([0.5, 0.1, 0.4, 0.3])
         ((0,), (2,))
         """
-        mean, problem = self.inside(self.vector(means, "means")), self.maximised
-        known, one = problem.rewards.known, np.ones(self.d)
-        spread = problem.noise() if known else one
+        mean, problem = self.to_internal(self.check_vector(means, "means")), self.as_maximisation
+        known, one = problem.rewards.variance_known, np.ones(self.d)
+        spread = problem.sigma() if known else one
         # an order of the values, so that the given numbers change nothing
         order = np.lexsort([-np.array(problem.high), -np.array(problem.low), -spread, -mean])
-        mine = problem.numbered(order)
+        mine = problem.permuted(order)
         if mine is None:
             mine, order = problem, np.arange(self.d)
-        mean, game = mean[order], mine.game()
+        mean, kernel = mean[order], mine.kernel()
         if not known:
-            rewards = Gaussian(one.tolist()).part(np.array(mine.low), np.array(mine.high))
-            game = game._replace(rewards=rewards)
+            rewards = Gaussian(one.tolist()).kernel(np.array(mine.low), np.array(mine.high))
+            kernel = kernel._replace(rewards=rewards)
         best, rival, alternative = np.zeros((3, self.d))
-        feasible = np.array([game.rewards.project(float(x), a) for a, x in enumerate(mean)])
+        feasible = np.array([kernel.rewards.project(float(x), a) for a, x in enumerate(mean)])
         with own_errors():
-            game.answers.argmax(feasible, best)
-            game.answers.nearest(game.rewards, mean, one, best, rival, alternative)
+            kernel.answers.argmax(feasible, best)
+            kernel.answers.nearest_alternative(kernel.rewards, mean, one, best, rival, alternative)
         first, second = (tuple(sorted(order[list(arms_of(x))].tolist())) for x in (best, rival))
         return first, second
 
 
-def _numbered(part: Any, order: Ints) -> Any:
+def _numbered(kernel: Any, order: Ints) -> Any:
     """A structure or rewards under other numbers; None unless its own class says how: a subclass
     may have more to number.
     """
-    return part.numbered(order) if "numbered" in vars(type(part)) else None
+    return kernel.permuted(order) if "numbered" in vars(type(kernel)) else None
 
 
 def _box(
     rewards: RewardsBase, d: int, bounds: Bounds | None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    low, high = rewards.range(d)
+    low, high = rewards.mean_range(d)
     if bounds is not None:
         try:
             box = np.asarray(bounds, dtype=float)
@@ -470,11 +478,11 @@ def _box(
         if box.shape == (2,):
             box = np.tile(box, (d, 1))
         if box.shape != (d, 2):
-            raise must_be(
+            raise invalid_argument(
                 "bounds", bounds, "(low, high), or {d} such pairs, one per arm", d=d, of="Problem"
             )
         if np.isnan(box).any() or (box[:, 0] >= box[:, 1]).any():
-            raise must_be(
+            raise invalid_argument(
                 "bounds", bounds, "pairs with low below high, neither of them NaN", of="Problem"
             )
         low, high = np.maximum(low, box[:, 0]), np.minimum(high, box[:, 1])
@@ -495,15 +503,15 @@ def by_name(
     """Structures without the names that their arms were given there, and those names: a problem is
     the same however it was told them.
     """
-    own = [one.called for one in (actions, answers) if one.called is not None]
+    own = [one.arm_names for one in (actions, answers) if one.arm_names is not None]
     if not own:
         return actions, answers, names
     arms = tuple(own[0] if names is None else names)
 
     def aligned(structure: StructureBase) -> StructureBase:
-        called = structure.called
+        called = structure.arm_names
         if called is None or called == arms:
-            return structure.unnamed() if called else structure
+            return structure.without_labels() if called else structure
         place = {name: a for a, name in enumerate(called)}
         if set(called) == set(arms) and len(arms) == len(called):
             order = np.array([place[name] for name in arms])
@@ -537,8 +545,8 @@ def _check_levels(
             "so bounds are of no use",
             remedy="leave bounds out",
         )
-    if (why := apart(actions, answers, names)) is not None:
-        raise said_by(InputError, why.within("Problem: level='per play'"))
+    if (why := check_comparable(actions, answers, names)) is not None:
+        raise error_from(InputError, why.with_context("Problem: level='per play'"))
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:
@@ -552,10 +560,10 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
         return None
     what = "a list of {d} non-empty texts, one per arm"
     ordered = isinstance(names, Sequence | np.ndarray)
-    texts = tuple(items_of("names", names, what, of="Problem", d=d) if ordered else ())
+    texts = tuple(check_list("names", names, what, of="Problem", d=d) if ordered else ())
     if len(texts) != d or not all(isinstance(n, str) and n.strip() for n in texts):
-        raise must_be("names", names, what, d=d, of="Problem")
-    texts = tuple(plain_text("a name", n, "a text", of="Problem", most=LABEL) for n in texts)
+        raise invalid_argument("names", names, what, d=d, of="Problem")
+    texts = tuple(check_text("a name", n, "a text", of="Problem", most=LABEL) for n in texts)
     if len(set(texts)) < d:
         twice = Counter(texts).most_common(1)[0][0]
         raise InputError(
@@ -574,10 +582,12 @@ def check_deltas(delta: float | Sequence[float]) -> list[float]:
     except Exception:  # a ragged list, or whatever was given
         given = np.zeros(0, dtype=object)
     if given.dtype.kind not in "fiu" or given.ndim > 1:
-        raise must_be("delta", delta, "a number between 0 and 1, or a list of them, such as 0.05")
+        raise invalid_argument(
+            "delta", delta, "a number between 0 and 1, or a list of them, such as 0.05"
+        )
     deltas = [float(x) for x in np.atleast_1d(given).tolist()]
     if not deltas or any(not 0.0 < x < 1.0 for x in deltas):
-        raise must_be(
+        raise invalid_argument(
             "delta",
             delta,
             "strictly between 0 and 1: the probability of a wrong answer, such as 0.05",

@@ -33,7 +33,7 @@ def real():
         "status": status,
         "decision": study.decision,
         "lead": status.lead,
-        "noise": status.noise,
+        "noise": status.noise_check,
         "sim": simulation,
         "result": simulation,
         "simulation": simulation,
@@ -111,7 +111,7 @@ def test_names_that_stand_alone_are_those_of_something(real):
         for code in texts(page)[1]
         if re.fullmatch(r"[a-z]\w*", code)
     }
-    assert {"max_rounds", "min_pulls", "level_sd"} <= {code for code, _ in said}
+    assert {"max_rounds", "min_replicates", "batch_sd"} <= {code for code, _ in said}
     assert sorted(one for one in said if one[0] not in names) == []
 
 

@@ -18,9 +18,9 @@ import numpy as np
 import combgame as cg
 from combgame import _messages as sentences
 from combgame import errors
-from combgame._messages import PYTHON, Call, Option, Phrase, Sentence
-from combgame.errors import CombGameError, InputError, must_be, needs_extra, unknown
-from combgame.io.parsing import Place
+from combgame._messages import PYTHON, CallHint, Message, OptionHint, PhraseHint
+from combgame.errors import CombGameError, InputError, invalid_argument, missing_extra, unknown_name
+from combgame.io.parsing import Location
 from combgame.io.problem_file import problem_from
 from combgame.research.campaign import campaign
 from combgame.research.campaign.store import open_store
@@ -36,14 +36,14 @@ PASS_ON = {  # functions that are given a template, and what else they are in
     ("_validation.py", "items_of"),
     ("errors.py", "unknown"),
     ("errors.py", "needs_extra"),
-    ("_messages.py", "Sentence"),
+    ("_messages.py", "Message"),
     ("lab/client/_wire.py", "sentence_from"),
     ("stopping/base.py", "also"),
     ("io/parsing.py", "must_be"),
     ("io/parsing.py", "missing"),
     ("io/parsing.py", "unknown"),
 }
-METHODS = ("must_be", "unknown", "unknown_key", "missing")  # of a `Place`: no name, but a value
+METHODS = ("must_be", "unknown", "unknown_key", "missing")  # of a `Location`: no name, but a value
 MANY = ("must-be", "unknown", "needs-extra")  # the codes of errors.py, for its functions alone
 LIKE = ("must_be", "items_of", "plain_text")  # which are given what a value must be
 HELPERS = (*LIKE, "unknown", "needs_extra", "also", "within", "missing", "unknown_key")
@@ -182,7 +182,7 @@ def sites(source=SOURCE, left=LEFT):
     """Every sentence that is made in the source, but for the folders that are left."""
     paths = sorted(source.rglob("*.py"))
     trees = {path.relative_to(source).as_posix(): ast.parse(path.read_text()) for path in paths}
-    makers, made = {*family(trees.values()), "Sentence", *HELPERS} - {"within", "missing"}, []
+    makers, made = {*family(trees.values()), "Message", *HELPERS} - {"within", "missing"}, []
     advice = advised(trees.values())
     for path, tree in trees.items():
         if path.partition("/")[0] not in left:
@@ -356,7 +356,7 @@ def example(formats):
 
 def term(node):
     """A call, an option or a phrase as the source has it, with examples for what is not literal."""
-    kinds = {"Call": Call, "Option": Option, "Phrase": Phrase}
+    kinds = {"CallHint": CallHint, "OptionHint": OptionHint, "PhraseHint": PhraseHint}
     name = getattr(getattr(node, "func", None), "id", None)
     if name not in kinds:
         return None
@@ -381,7 +381,7 @@ def examples(one):
         filled = {
             name: term(one.given.get(name)) or example(forms) for name, forms in formats.items()
         }
-        yield Sentence(one.code, head + text, remedy=remedy, **filled)
+        yield Message(one.code, head + text, remedy=remedy, **filled)
 
 
 def test_every_surface_says_every_sentence():
@@ -390,7 +390,7 @@ def test_every_surface_says_every_sentence():
         for sentence in examples(one):
             number += 1
             for surface in surfaces():
-                said = sentence.said(surface)
+                said = sentence.render(surface)
                 assert said or one.verb in ALONE
                 left = [name for name in sentence.arguments if f"{{{name}" in said]
                 assert not left and not said.endswith(".."), (
@@ -400,30 +400,34 @@ def test_every_surface_says_every_sentence():
                 data = json.loads(json.dumps(sentence.to_data(surface)))
                 assert data["code"] == one.code and data["text"] == said
             again = pickle.loads(pickle.dumps(sentence))
-            assert again == sentence and again.said() == sentence.said()
+            assert again == sentence and again.render() == sentence.render()
     assert number > 100
 
 
 def test_what_is_advised_is_spelt_by_the_surface():
-    call, option = Call("extend", max_rounds=...), Option("max_rounds", 40)
-    sentence = Sentence(
-        "x", "{call}, {option}, {phrase}", call=call, option=option, phrase=Phrase("missing value")
+    call, option = CallHint("extend", max_rounds=...), OptionHint("max_rounds", 40)
+    sentence = Message(
+        "x",
+        "{call}, {option}, {phrase}",
+        call=call,
+        option=option,
+        phrase=PhraseHint("missing value"),
     )
-    assert sentence.said(Elsewhere()) == "<call extend>, <option max_rounds>, <missing value>."
-    assert sentence.said() == (
+    assert sentence.render(Elsewhere()) == "<call extend>, <option max_rounds>, <missing value>."
+    assert sentence.render() == (
         "extend(max_rounds=...), max_rounds=40, None says that a value is missing."
     )
 
 
 ERRORS = [
-    must_be("sigma", -1, "positive", remedy="try {x}", x=1),
-    must_be("argmax", len, "a function of {d} scores", d=3),
-    must_be("means", np.arange(3.0), "{d} numbers", d=4),
-    must_be("x", {(0, 1): {2}, "a": None}, "plain"),
-    must_be("x", np.float64(0.5), "larger"),
-    unknown("rule", "loo", ["lloo", "ofw"]),
-    unknown("arm", 7, range(100)),
-    needs_extra("to_frame()", "frames"),
+    invalid_argument("sigma", -1, "positive", remedy="try {x}", x=1),
+    invalid_argument("argmax", len, "a function of {d} scores", d=3),
+    invalid_argument("means", np.arange(3.0), "{d} numbers", d=4),
+    invalid_argument("x", {(0, 1): {2}, "a": None}, "plain"),
+    invalid_argument("x", np.float64(0.5), "larger"),
+    unknown_name("rule", "loo", ["lloo", "ofw"]),
+    unknown_name("arm", 7, range(100)),
+    missing_extra("to_frame()", "frames"),
     InputError("braces", "{{}} is no {what}", what="place"),
     InputError("braces-alone", "{} is no place"),
 ]
@@ -440,9 +444,9 @@ def test_an_error_survives_a_trip_and_is_plain_data():
 
 
 def test_what_an_argument_must_be_is_an_argument_too():
-    bare = must_be("sigma", -1, "positive").arguments
+    bare = invalid_argument("sigma", -1, "positive").arguments
     assert bare == {"name": "sigma", "value": -1, "what": "positive"}
-    said = must_be("size", 4, "at most {d}", "give {d}", of="Subsets", d=3)
+    said = invalid_argument("size", 4, "at most {d}", "give {d}", of="Subsets", d=3)
     assert said.arguments == {
         "of": "Subsets",
         "name": "size",
@@ -463,12 +467,14 @@ def test_what_an_argument_must_be_is_an_argument_too():
 
 
 def test_what_is_known_is_whole_in_the_arguments_and_cut_in_the_sentence():
-    error = unknown("arm", 700, range(500), of="Paths")
+    error = unknown_name("arm", 700, range(500), of="Paths")
     assert error.arguments["known"] == list(range(500)) and error.arguments["of"] == "Paths"
     assert str(error).startswith("Paths: arm = 700 is not known") and str(error).endswith("29, ...")
-    assert len(unknown("arm", -1, range(10**6)).arguments["known"]) == sentences.LONGEST
-    assert unknown("delta", 0.3, []).remedy == "" and unknown("x", 1, (2,)).remedy.endswith("of 2")
-    error = Place("a.toml").unknown_key("runz", ("runs", "seed"))
+    assert len(unknown_name("arm", -1, range(10**6)).arguments["known"]) == sentences.LONGEST
+    assert unknown_name("delta", 0.3, []).remedy == "" and unknown_name(
+        "x", 1, (2,)
+    ).remedy.endswith("of 2")
+    error = Location("a.toml").unknown_key("runz", ("runs", "seed"))
     assert error.arguments == {"where": "a.toml", "key": "runz", "keys": ["runs", "seed"]}
     assert error.remedy == "the keys are runs, seed"
 
@@ -482,19 +488,22 @@ def test_lists_are_said_in_several_ways_and_numpys_numbers_as_pythons():
         "or": "a or b or c",
         "and": "a, b, and c",
     }.items():
-        sentence = Sentence("x", f"{{names:{form}}}", names=["a", "b", "c"])
-        assert sentence.spelt(PYTHON) == said and sentence.arguments == {"names": ["a", "b", "c"]}
+        sentence = Message("x", f"{{names:{form}}}", names=["a", "b", "c"])
+        assert sentence.render_inline(PYTHON) == said and sentence.arguments == {
+            "names": ["a", "b", "c"]
+        }
     long = list(range(sentences.LONGEST + 1))  # too long to be data: it is said as it looks
-    assert Sentence("x", "{names:list}", names=long).said() == f"{long}."
-    assert str(must_be("x", np.float64(0.5), "larger")) == "x = 0.5 must be larger."
+    assert Message("x", "{names:list}", names=long).render() == f"{long}."
+    assert str(invalid_argument("x", np.float64(0.5), "larger")) == "x = 0.5 must be larger."
     assert (
-        str(must_be("x", [np.float64(1), np.int64(2)], "larger")) == "x = [1.0, 2] must be larger."
+        str(invalid_argument("x", [np.float64(1), np.int64(2)], "larger"))
+        == "x = [1.0, 2] must be larger."
     )
-    assert unknown("rule", np.str_("loo"), []).arguments["name"].__class__ is str
+    assert unknown_name("rule", np.str_("loo"), []).arguments["name"].__class__ is str
 
 
 def test_facts_are_arguments_rather_than_words(tmp_path):
-    assert campaign.twin("p", "label").arguments == {"name": "p", "kind": "label"}
+    assert campaign.resolve_instance("p", "label").arguments == {"name": "p", "kind": "label"}
     path = tmp_path / "runs.db"
     with refused("no-campaign", path=str(path), exists=False) as caught:
         open_store(path)
@@ -507,7 +516,7 @@ def test_facts_are_arguments_rather_than_words(tmp_path):
 
 def test_a_plan_says_its_figures_as_arguments():
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
-    plan = cg.plan(problem, [0.3, 0.2, 0.1], delta=[0.1, 0.01], rules=None, shrink=1.0)
+    plan = cg.plan(problem, [0.3, 0.2, 0.1], delta=[0.1, 0.01], rules=None, gap_scales=1.0)
     rows, said = plan.rows(), plan.sentence.arguments
     assert plan.sentence.code == "expect"
     assert [one.arguments["limit"] for one in said["rounds"]] == [row["limit"] for row in rows]
@@ -532,7 +541,10 @@ def cell(texts):
 def page():
     rows = {
         "must-be": (["{name} = {value!r} must be ..."], ["what helps, where that is known"]),
-        "needs-extra": (["{what} needs the extra {extra!r}"], [needs_extra("", "{extra}").remedy]),
+        "needs-extra": (
+            ["{what} needs the extra {extra!r}"],
+            [missing_extra("", "{extra}").remedy],
+        ),
         "unknown": (["{kind} = {name!r} is not known"], ["use one of {known:list 30}"]),
     }
     for one in MADE:
@@ -565,15 +577,17 @@ in front, and its arguments beside its own.
 
 def test_the_page_of_codes_is_that_of_the_source_and_has_the_recurring_sentences():
     assert PAGE.read_text() == page(), "run python -m tests.docs.test_sentences"
-    assert errors.must_be("x", 1, "2").sentence.text.startswith("{name} = {value!r} must be ")
-    assert errors.unknown("x", 1, "2").sentence.text == "{kind} = {name!r} is not known"
-    assert errors.needs_extra("x", "y").sentence.text == "{what} needs the extra {extra!r}"
-    assert set(sentences.Python.PHRASES) >= {
+    assert errors.invalid_argument("x", 1, "2").sentence.text.startswith(
+        "{name} = {value!r} must be "
+    )
+    assert errors.unknown_name("x", 1, "2").sentence.text == "{kind} = {name!r} is not known"
+    assert errors.missing_extra("x", "y").sentence.text == "{what} needs the extra {extra!r}"
+    assert set(sentences.PythonRenderer.PHRASES) >= {
         ast.literal_eval(node.args[0])
         for path in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") == "Phrase"
+        and getattr(node.func, "id", "") == "PhraseHint"
         and isinstance(node.args[0], ast.Constant)  # and not one that has travelled
     }
 

@@ -47,7 +47,7 @@ def test_blocks_are_those_of_the_known_answers():
     assert words((0xA4093822, 0x299F31D0), pi) == [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1]
     rng = philox(seed=0xA4093822 + (0x299F31D0 << 32), run=0x13198A2E + (0x03707344 << 32))
     rng.place[2] = np.int64(np.uint64(0x243F6A88 + (0x85A308D3 << 32)).astype(np.int64))
-    rng.turn()
+    rng.next_block()
     assert rng.block[:4].tolist() == words((0xA4093822, 0x299F31D0), pi)
 
 
@@ -95,8 +95,8 @@ def test_nobody_writes_what_is_said_to_be_fixed():
         except cg.CombGameError:
             continue
         run = runner.begin(number)
-        parts = (run.game, run.rule)
-        ids = {one for part in parts for one in fixed_in(part)}
+        parts = (run.kernel, run.rule)
+        ids = {one for kernel in parts for one in fixed_in(kernel)}
         kept = [x for x in arrays_of(parts) if id(x) in ids]
         for x in kept:
             x.flags.writeable = False
@@ -154,7 +154,7 @@ def test_the_compiled_engine_plays_the_same_counted_runs(rule):
     ]
     for number in (0, 1, 5000):
         one, two = (runner.run(number) for runner in made)
-        assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead
+        assert one.stopping_times.tolist() == two.stopping_times.tolist() and one.lead == two.lead
 
 
 @pytest.mark.parametrize("name", ["paths", "matchings", "almost all"])
@@ -178,7 +178,7 @@ def test_it_does_so_where_rivals_are_searched(name):
             Runner(replace(runner.spec, cpu_engine=twin)).run(number)
             for twin in ("python", "compiled")
         )
-        assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead
+        assert one.stopping_times.tolist() == two.stopping_times.tolist() and one.lead == two.lead
 
 
 def test_without_a_card_it_is_said():

@@ -44,7 +44,7 @@ def both(problem, means, rule, rounds, stopping=NEVER):
     runs = []
     for engine in ("python", "compiled"):
         run = Run(
-            InitialState(problem, rule.setup(problem), stopping, 1, engine),
+            InitialState(problem, rule.bind(problem), stopping, 1, engine),
             np.asarray(means),
             42,
             3,
@@ -53,9 +53,9 @@ def both(problem, means, rule, rounds, stopping=NEVER):
         run.advance(rounds)
         runs.append(run)
     a, b = runs
-    assert a.seen.clock[0] == rounds
-    assert same(tuple(a.seen), tuple(b.seen)), "counts and estimates"
-    assert same(tuple(a.view), tuple(b.view)), "answer, rival, evidence, action"
+    assert a.stats.n_rounds[0] == rounds
+    assert same(tuple(a.stats), tuple(b.stats)), "counts and estimates"
+    assert same(tuple(a.state), tuple(b.state)), "answer, rival, evidence, action"
     assert same(a.rule, b.rule), "learner, tracker and catalogue"
     assert a.rng.bit_generator.state == b.rng.bit_generator.state, "random stream"
 
@@ -67,21 +67,23 @@ def test_both_engines_make_the_same_long_run():
 
 OTHERS = {  # options and rewards that are not in the matrix, several at a time
     "adahedge-per-answer-theory": (
-        cg.CombGame(cg.AdaHedge(), per_answer=True, bonus="theory"),
+        cg.CombGame(cg.AdaHedge(), learner_per_answer=True, bonus="theory"),
         cg.Bounded(-1, 2),
         None,
     ),
     "lloo-plain-random-covering-per-answer": (
-        cg.CombGame(cg.LLOO(sparsify=False), start="random-covering", per_answer=True),
+        cg.CombGame(
+            cg.LLOO(sparsify=False), initialization="random-covering", learner_per_answer=True
+        ),
         cg.Gaussian(0.4),
         (0.2, 0.6),
     ),
     "ofw-full-nobody-first": (
-        cg.CombGame(cg.OFW(), start="full", order="nobody"),
+        cg.CombGame(cg.OFW(), initialization="full", first_mover="nobody"),
         cg.Bernoulli(),
         None,
     ),
-    "nature-first": (cg.CombGame(order="nature"), cg.Bernoulli(), None),
+    "nature-first": (cg.CombGame(first_mover="nature"), cg.Bernoulli(), None),
 }
 
 
@@ -102,7 +104,7 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
     means = np.linspace(1, 0, 6)
     runs = [
         Run(
-            InitialState(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, 1, e),
+            InitialState(p, cg.CombGame(cg.LLOO(geometry=geometry)).bind(p), NEVER, 1, e),
             means,
             0,
             0,
@@ -111,9 +113,9 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
     ]
     for run in runs:
         run.advance(1000)
-    assert same(tuple(runs[0].seen), tuple(runs[1].seen))
+    assert same(tuple(runs[0].stats), tuple(runs[1].stats))
     asking = cg.Problem(cg.Subsets(6, 2), pairs, cg.Gaussian(0.3))
-    with refused("foreign-part", cg.EngineError, part="BracketPart"):
+    with refused("foreign-part", cg.EngineError, kernel="BracketPart"):
         cg.simulate(
             asking, means, engine="compiled", runs=1, rule="lloo", delta=0.1, threshold="proved"
         )
@@ -186,24 +188,24 @@ class Clash(NamedTuple):
     choose: int  # has the name of a verb
     d: int
 
-    def full(self) -> bool:
+    def needs_resize(self) -> bool:
         return False
 
 
 class Stranger(NamedTuple):
     d: int
 
-    def choose(self, game, seen):
+    def choose(self, problem, stats):
         pass
 
 
 def test_a_part_that_does_not_fit_the_verbs_is_said():
     from combgame.engine.dispatch import choose_engine
 
-    with refused("field-hides-verb", cg.EngineError, part="Clash", field="choose"):
+    with refused("field-hides-verb", cg.EngineError, kernel="Clash", field="choose"):
         choose_engine("auto", (Clash(1, 2),))
     wanted = "self, game, seen, view, rng"
-    with refused("verb-parameters", cg.EngineError, part="Stranger", parameters=wanted):
+    with refused("verb-parameters", cg.EngineError, kernel="Stranger", parameters=wanted):
         choose_engine("auto", (Stranger(1),))
 
 
@@ -227,8 +229,8 @@ def test_default_methods_belong_to_what_is_compiled():
 
         return Part
 
-    def digest(part):
-        return identity(len, (part,)).digest
+    def digest(kernel_):
+        return identity(len, (kernel_,)).digest
 
     assert made(1.0)(3).worth() == 1.0 and made(1.0, own=2.0)(3).worth() == 2.0
     assert digest(made(1.0)) == digest(made(1.0)) != digest(made(3.0))
@@ -382,31 +384,31 @@ def test_a_users_part_is_compiled_once(tmp_path, way):
 def test_one_entry_serves_arguments_of_other_types():
     """The key by which machine code is found tells classes, dtypes and layouts apart."""
     from combgame.engine.dispatch import choose_engine
-    from combgame.engine.round import recommend
-    from combgame.engine.state import View
+    from combgame.engine.round import update_recommendation
+    from combgame.engine.state import RoundState
     from combgame.engine.statistics import blank
 
     def game_of(problem, seed):
-        seen, view = (
+        stats, state = (
             blank(problem.d),
-            View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d)),
+            RoundState(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d)),
         )
-        seen.counts[:] = 2.0
-        seen.sums[:] = np.random.default_rng(seed).normal(size=problem.d)
-        return problem.game(), seen, view
+        stats.counts[:] = 2.0
+        stats.sums[:] = np.random.default_rng(seed).normal(size=problem.d)
+        return problem.kernel(), stats, state
 
     arms, sets = (
         cg.Problem(answers, rewards=cg.Gaussian(1.0)) for answers in (cg.Arms(4), cg.Subsets(5, 2))
     )
-    call = choose_engine("compiled", (arms.game(),), recommend)
+    call = choose_engine("compiled", (arms.kernel(),), update_recommendation)
     for problem, seed in ((arms, 0), (sets, 1), (arms, 2)):
-        game, seen, view = game_of(problem, seed)
+        kernel, stats, state = game_of(problem, seed)
         for again in range(3):
-            seen.sums[again] += 0.5
-            call(game, seen, view)
-            twin = View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
-            recommend(problem.game(), seen, twin)
-            assert all(a.tolist() == b.tolist() for a, b in zip(view, twin, strict=True))
+            stats.sums[again] += 0.5
+            call(kernel, stats, state)
+            twin = RoundState(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
+            update_recommendation(problem.kernel(), stats, twin)
+            assert all(a.tolist() == b.tolist() for a, b in zip(state, twin, strict=True))
 
 
 def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
@@ -414,7 +416,7 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
 
     from numba import typeof
 
-    from combgame.engine.kernels import layout
+    from combgame.engine.kernels import type_key
 
     class One(NamedTuple):
         x: np.ndarray
@@ -448,14 +450,14 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
     ]
     for a in given:
         for b in given:
-            assert (layout((a,)) == layout((b,))) <= (typeof(a) == typeof(b)), (a, b)
-    assert layout((object(),)) is None
+            assert (type_key((a,)) == type_key((b,))) <= (typeof(a) == typeof(b)), (a, b)
+    assert type_key((object(),)) is None
 
 
 def test_a_cast_of_a_part_shares_what_the_part_shares_and_nothing_with_other_casts():
     from typing import NamedTuple
 
-    from combgame.engine.kernels import mould
+    from combgame.engine.kernels import make_template
 
     class Inner(NamedTuple):
         x: np.ndarray
@@ -471,18 +473,20 @@ def test_a_cast_of_a_part_shares_what_the_part_shares_and_nothing_with_other_cas
         pass
 
     x, turned = np.arange(3.0), np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    form = mould(Outer(Inner(x, 4), Inner(np.zeros(2), 5), x, turned))
-    one, two = form.cast(), form.cast()
+    form = make_template(Outer(Inner(x, 4), Inner(np.zeros(2), 5), x, turned))
+    one, two = form.copy(), form.copy()
     assert type(one) is Outer and type(one.inner) is Inner and (one.inner.n, one.only.n) == (4, 5)
     assert one.inner.x is one.same and one.turned.flags.f_contiguous
     one.same[0], one.only.x[1], one.turned[0, 0] = 7.0, 8.0, 9.0
     assert two.inner.x.tolist() == [0.0, 1.0, 2.0] and two.only.x.tolist() == [0.0, 0.0]
     assert two.turned.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and x[0] == 0.0
-    assert mould(Nothing()).cast() == Nothing()
-    assert mould(Inner(np.arange(6)[::2], 1)) is None  # with gaps
+    assert make_template(Nothing()).copy() == Nothing()
+    assert make_template(Inner(np.arange(6)[::2], 1)) is None  # with gaps
     whole = np.arange(6.0)
-    assert mould(Outer(Inner(whole[:4], 1), Inner(whole[3:], 1), x, turned)) is None  # overlapping
-    assert mould(Inner(object(), 1)) is None
+    assert (
+        make_template(Outer(Inner(whole[:4], 1), Inner(whole[3:], 1), x, turned)) is None
+    )  # overlapping
+    assert make_template(Inner(object(), 1)) is None
 
 
 BOTH = """
@@ -577,19 +581,19 @@ def test_arrays_of_a_users_part_do_not_pile_up():
         def total(self, n):
             return fresh(n).sum() + (self.x + 1.0)[1:].sum()
 
-    def call(part, times):
+    def call(kernel, times):
         found = 0.0
         for _ in range(times):
-            found += part.total(3)
+            found += kernel.total(3)
         return found
 
     jitable(call)
-    part = HeapPart(np.zeros(3))
-    quick = choose_engine("compiled", (part,), call)
-    assert quick(part, 10) == 50.0
+    kernel = HeapPart(np.zeros(3))
+    quick = choose_engine("compiled", (kernel,), call)
+    assert quick(kernel, 10) == 50.0
     _nrt_python.memsys_enable_stats()
     before = rtsys.get_allocation_stats()
-    assert quick(part, 1000) == 5000.0
+    assert quick(kernel, 1000) == 5000.0
     after = rtsys.get_allocation_stats()
     _nrt_python.memsys_disable_stats()
     made, freed = after.alloc - before.alloc, after.free - before.free
@@ -634,8 +638,8 @@ def small(cache, *what):
 def outcome(process):
     out, err = process.communicate()
     assert process.returncode == 0, err
-    compiled, view = out.split("] ", 1)
-    return eval(compiled + "]"), view
+    compiled, state = out.split("] ", 1)
+    return eval(compiled + "]"), state
 
 
 def kept(cache):
@@ -645,11 +649,11 @@ def kept(cache):
 def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_path):
     if not tried(version("numba")):
         pytest.skip("there is no accelerator: only entry points are kept")
-    first, view = outcome(small(tmp_path, "recommend"))
+    first, state = outcome(small(tmp_path, "recommend"))
     assert first[0] > 3
     files = kept(tmp_path)
     assert len(files) == first[0]
-    assert outcome(small(tmp_path, "recommend")) == ([0], view)
+    assert outcome(small(tmp_path, "recommend")) == ([0], state)
     alone, advised = outcome(small(tmp_path / "another", "advise"))
     shared = outcome(small(tmp_path, "advise"))
     assert shared == (
@@ -663,8 +667,8 @@ def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_
                 i % 4
             ]
         )
-    assert outcome(small(tmp_path, "recommend")) == (first, view)
-    assert outcome(small(tmp_path, "recommend")) == ([0], view)
+    assert outcome(small(tmp_path, "recommend")) == (first, state)
+    assert outcome(small(tmp_path, "recommend")) == ([0], state)
 
 
 def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_path):
@@ -731,11 +735,11 @@ def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
 def test_compiled_functions_have_names_that_no_other_process_uses():
     from numba.core.bytecode import FunctionIdentity
 
-    from combgame.engine.numba._private import lazily
+    from combgame.engine.numba._private import deferred_codegen
 
     before, numbers = FunctionIdentity._unique_ids, []
     for _ in range(2):
-        with lazily():
+        with deferred_codegen():
             numbers.append(next(FunctionIdentity._unique_ids))
     assert FunctionIdentity._unique_ids is before and abs(numbers[0] - numbers[1]) > 10**6
 
@@ -755,16 +759,19 @@ class Screen(io.StringIO):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeypatch, caplog):
     from combgame.engine import compile_log as telling
-    from combgame.engine.round import recommend
+    from combgame.engine.round import update_recommendation
 
-    screen, game = Screen(terminal), subsets(5)[0].game()
+    screen, problem = Screen(terminal), subsets(5)[0].kernel()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(telling, "MADE", [])
-    with telling.telling(recommend, (game,)):
+    with telling.telling(update_recommendation, (problem,)):
         pass
     assert screen.getvalue() == "" and not caplog.records  # a moment
     monkeypatch.setattr(telling, "MOMENT", 0.0)
-    with caplog.at_level("INFO", "combgame.compile"), telling.telling(recommend, (game,)):
+    with (
+        caplog.at_level("INFO", "combgame.compile"),
+        telling.telling(update_recommendation, (problem,)),
+    ):
         time.sleep(0.3)
     said = "compiling recommend on Subsets with Gaussian rewards, once: about 10 s"
     assert [record.getMessage().partition(" in ")[0] for record in caplog.records] == [
@@ -838,7 +845,7 @@ def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):
     monkeypatch.setattr(engines, "_CHOSEN", {})
     monkeypatch.setattr(engines, "_choose", lambda *given: asked.append(given) or plain(*given))
     for problem in (subsets(5)[0], subsets(6)[0], listed()[0], subsets(5)[0]):
-        engines.choose_engine("auto", (problem.game(),))
+        engines.choose_engine("auto", (problem.kernel(),))
     assert len(asked) == 2
 
 

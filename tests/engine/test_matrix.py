@@ -46,7 +46,7 @@ MATRIX = {  # actions, answers, rewards, rule, threshold
     "matchings, sigmas not known": (
         cg.Matchings(3, 3),
         None,
-        cg.Gaussian(supposed=0.3),
+        cg.Gaussian(simulation_sigma=0.3),
         cg.FrankWolfe(),
         "mixture",
     ),
@@ -60,7 +60,7 @@ MATRIX = {  # actions, answers, rewards, rule, threshold
     "parts, one sigma": (
         cg.Partition([[0, 1, 2], [3, 4, 5]], 1),
         None,
-        cg.Gaussian(supposed=0.3, shared=True),
+        cg.Gaussian(simulation_sigma=0.3, shared_sigma=True),
         cg.TopTwo(),
         "mixture",
     ),
@@ -68,14 +68,14 @@ MATRIX = {  # actions, answers, rewards, rule, threshold
         cg.Listed(SETS, 6),
         None,
         cg.Gaussian([0.2, 0.3, 0.2, 0.4, 0.3, 0.2]),
-        cg.CombGame(cg.AdaHedge(), per_answer=True),
+        cg.CombGame(cg.AdaHedge(), learner_per_answer=True),
         "stylised",
     ),
     "almost all sets": (
         cg.AlmostAllSets(6),
         cg.Arms(6),
         cg.Gaussian(0.3),
-        cg.CombGame(cg.OFW(), start="full"),
+        cg.CombGame(cg.OFW(), initialization="full"),
         "gaussian",
     ),
     "product form": (
@@ -88,7 +88,7 @@ MATRIX = {  # actions, answers, rewards, rule, threshold
     "plates": (
         cg.Subsets(6, 3),
         cg.Arms(6),
-        cg.Gaussian(0.3, level="per play"),
+        cg.Gaussian(0.3, batch_effect="per play"),
         cg.FrankWolfe(),
         "mixture",
     ),
@@ -117,7 +117,7 @@ ROUNDS = 150
 def instance(name):
     actions, answers, rewards, rule, threshold = MATRIX[name]
     problem = cg.Problem(actions, answers, rewards)
-    deltas = [0.2, 1e-300] if rewards.known else [1e-300]
+    deltas = [0.2, 1e-300] if rewards.variance_known else [1e-300]
     stopping = make_stopping(threshold, problem, deltas)
     return problem, MEANS[: problem.d], rule, stopping, len(deltas)
 
@@ -125,15 +125,15 @@ def instance(name):
 def agree(problem, means, rule, stopping, deltas, rounds=ROUNDS):
     """The whole state of both runs, bit for bit; in two pieces, so that going on is tested, too."""
     one, other = (
-        Run(InitialState(problem, rule.setup(problem), stopping, deltas, engine), means, 42, 3)
+        Run(InitialState(problem, rule.bind(problem), stopping, deltas, engine), means, 42, 3)
         for engine in ("python", "compiled")
     )
     for run in (one, other):
         run.advance(rounds // 3)
         run.advance(rounds)
-    assert one.seen.clock[0] == rounds
-    assert same(tuple(one.seen), tuple(other.seen)), "counts and estimates"
-    assert same(tuple(one.view), tuple(other.view)), "answer, rival, evidence, action"
+    assert one.stats.n_rounds[0] == rounds
+    assert same(tuple(one.stats), tuple(other.stats)), "counts and estimates"
+    assert same(tuple(one.state), tuple(other.state)), "answer, rival, evidence, action"
     assert same(one.rule, other.rule), "learner, tracker and catalogue"
     assert same(one.stops, other.stops) and same(one.winners, other.winners)
     assert one.rng.bit_generator.state == other.rng.bit_generator.state, "random stream"
@@ -163,13 +163,13 @@ def test_the_matrix_has_everything():
         mine = {one for one in vars(cg).values() if isinstance(one, type) and issubclass(one, base)}
         return mine - {base, StructureBase, RewardsBase, RuleBase, LearnerBase}
 
-    used = [part for row in MATRIX.values() for part in row] + list(RULES.values())
-    learners = [part.learner for part in used if isinstance(part, cg.CombGame)]
-    kinds = {type(part) for part in (*used, *learners)}
+    used = [kernel for row in MATRIX.values() for kernel in row] + list(RULES.values())
+    learners = [kernel.learner for kernel in used if isinstance(kernel, cg.CombGame)]
+    kinds = {type(kernel) for kernel in (*used, *learners)}
     left = (there(StructureBase) | there(RewardsBase) | there(RuleBase)) - kinds
     # a solver in Python, and what knows the means
     assert {one.__name__ for one in left} <= {"IntegerProgram", "Informed"}
     assert there(LearnerBase) <= kinds
     assert {row[-1] for row in MATRIX.values()} == set(THRESHOLDS)
-    trackings = {part.tracking for part in used if isinstance(part, cg.CombGame)}
+    trackings = {kernel.tracking for kernel in used if isinstance(kernel, cg.CombGame)}
     assert trackings == {"C", "D", "sample"}

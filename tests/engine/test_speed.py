@@ -40,7 +40,7 @@ def figure(name):
     """A round in turns: each the least of several, because others are at work, too."""
     problem, means, rule, stopping, deltas = instance(name)
     means = 1e-9 * means + 0.5 * (name != "paths")  # all alike, so that it does not stop
-    run = Run(InitialState(problem, rule.setup(problem), stopping, deltas, "compiled"), means, 0, 0)
+    run = Run(InitialState(problem, rule.bind(problem), stopping, deltas, "compiled"), means, 0, 0)
     run.advance(500)
     rounds, turns = [], []
     for k in range(1, 6):
@@ -48,7 +48,7 @@ def figure(name):
         began = time.process_time()
         run.advance(500 + k * ROUNDS)
         rounds.append((time.process_time() - began) / ROUNDS)
-    assert run.seen.clock[0] == 500 + 5 * ROUNDS  # all of them were played
+    assert run.stats.n_rounds[0] == 500 + 5 * ROUNDS  # all of them were played
     return min(rounds) / min(turns)
 
 

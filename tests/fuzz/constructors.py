@@ -83,7 +83,12 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "OFW": (cg.OFW, {"sparsify": True}),
     "LLOO": (
         cg.LLOO,
-        {"sparsify": True, "geometry": cg.Geometry(1.0, 1.0, 1.0, True), "first": 9, "ratio": 2.0},
+        {
+            "sparsify": True,
+            "geometry": cg.PolytopeGeometry(1.0, 1.0, 1.0, True),
+            "first": 9,
+            "ratio": 2.0,
+        },
     ),
     "CombGame": (
         cg.CombGame,
@@ -91,7 +96,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "learner": cg.LLOO(),
             "tracking": "C",
             "bonus": "stylised",
-            "per_answer": False,
+            "learner_per_answer": False,
             "start": "covering",
             "record": False,
         },
@@ -102,7 +107,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "Uniform": (cg.Uniform, {"start": "covering"}),
     "GCBPE": (cg.GCBPE, {"scale": 1.0}),
-    "Informed": (cg.Informed, {"support": [((0, 1), 0.5), ((1, 2), 0.5)]}),
+    "Informed": (cg.FixedAllocation, {"support": [((0, 1), 0.5), ((1, 2), 0.5)]}),
     "ProductAdaHedge": (cg.ProductAdaHedge, {"bonus": "stylised"}),
     "theory_bonus": (cg.theory_bonus, {"b": 1.0, "c": 1.0}),
     "Instance": (
@@ -164,7 +169,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "seed": 0,
             "if_exists": "error",
             "epsilon": 0.0,
-            "min_pulls": 0,
+            "min_replicates": 0,
             "max_rounds": 9,
             "deadline": "2030-01-31T18:00",
             "client": None,

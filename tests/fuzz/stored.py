@@ -171,7 +171,7 @@ def _cell(rng: Random, column: str) -> Any:
 
 def _reseal(db: sqlite3.Connection) -> None:
     """As somebody who knows how would do it."""
-    from combgame.storage.events import Event, seal
+    from combgame.storage.events import Event, chain_hash
 
     before = ""
     rows = db.execute(
@@ -180,7 +180,7 @@ def _reseal(db: sqlite3.Connection) -> None:
     ).fetchall()
     for row in rows:
         try:
-            before = seal(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
+            before = chain_hash(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
         except Exception:  # no event any more
             return
         db.execute("UPDATE combgame_events SET seal = ? WHERE seq = ?", (before, row[0]))

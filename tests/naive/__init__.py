@@ -139,7 +139,7 @@ class Hedge:
         total = sum(w.values())
         return {s: x / total for s, x in w.items()}
 
-    def feed(self, reward):
+    def update(self, reward):
         got = {s: sum(reward[a] for a in s) for s in self.sets}
         self.b = max(self.b, max(got.values()) - min(got.values()))
         for s in self.sets:
@@ -163,7 +163,7 @@ class AdaHedge:
         self.w = w / w.sum()
         return dict(zip(self.sets, self.w, strict=True))
 
-    def feed(self, reward):
+    def update(self, reward):
         loss = -np.array([sum(reward[a] for a in s) for s in self.sets])
         hedge = self.w @ loss
         if self.delta == 0:
@@ -185,7 +185,7 @@ class OFW:
     def act(self):
         return self.w
 
-    def feed(self, reward):
+    def update(self, reward):
         self.rewards.append(np.array(reward))
         t, x = len(self.rewards), marginals(self.w, self.d)
         gradient = (
@@ -217,7 +217,7 @@ class LLOO:
     def act(self):
         return self.w
 
-    def feed(self, reward):
+    def update(self, reward):
         d, mu, T = self.d, self.mu, self.epochs.horizon
         self.total = self.total + reward
         self.largest = max(self.largest, float(np.linalg.norm(reward)))
@@ -265,7 +265,7 @@ def smallest_cover(sets, d):
 
 def combgame(
     kind,
-    per_answer,
+    learner_per_answer,
     sets,
     d,
     answers,
@@ -309,10 +309,10 @@ def combgame(
         else:
             mean = values / number
             best = max(answers, key=lambda s: sum(min(max(mean[a], low), high) for a in s))
-            seat = best if per_answer else 0
-            if seat not in learners:
-                learners[seat] = learner()
-            player = learners[seat]
+            learner = best if learner_per_answer else 0
+            if learner not in learners:
+                learners[learner] = learner()
+            player = learners[learner]
             w = player.act()
             for s, x in w.items():
                 total[s] += x
@@ -333,7 +333,7 @@ def combgame(
             reward = [
                 optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)
             ]
-            player.feed(np.array(reward))
+            player.update(np.array(reward))
             if order == "nature":
                 action = max(sets, key=lambda s: sum(reward[a] for a in s))
                 arms = marginals({action: 1.0}, d)
@@ -577,7 +577,7 @@ def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
                 key=lambda x: x[0],
             )[1]
             f = bonus(t)
-            player.feed(
+            player.update(
                 np.array(
                     [
                         optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a])
@@ -998,7 +998,7 @@ def true_regret(n, ones):
 def correlated_plays(problem, truth, delta, seed, number, cap):
     """CorrelatedProblem's run, in lists: the actions that are played, the round and the answer."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    d, plays, answers = problem.actions.d, problem.actions.sets(), problem.answers.sets()
+    d, plays, answers = problem.actions.d, problem.actions.to_list(), problem.answers.to_list()
     sigma, root = problem.covariance, np.linalg.cholesky(problem.covariance)
 
     def told(chosen):  # V_A, arm by arm
@@ -1022,7 +1022,7 @@ def correlated_plays(problem, truth, delta, seed, number, cap):
     order, shuffled = rng.permutation(d), rng.permutation(len(plays)).tolist()
     start = [
         plays.index(tuple(sorted(int(order[a]) for a in one)))
-        for one in problem.actions.numbered(order).covering()
+        for one in problem.actions.permuted(order).covering()
     ]
     matrices, n = [told(chosen) for chosen in plays], len(plays)
     played, owed = [], [1.0 if i in start else 0.0 for i in range(n)]

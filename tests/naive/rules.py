@@ -24,8 +24,8 @@ class Twin:
 
     def __init__(self, problem, rule, means, number=2):
         self.rule, self.means, self.d, self.number = rule, means, problem.d, number
-        self.sigma = problem.rewards.spread(problem.d).tolist()
-        self.sets, self.answers = problem.actions.sets(), problem.answers.sets()
+        self.sigma = problem.rewards.sub_gaussian_scale(problem.d).tolist()
+        self.sets, self.answers = problem.actions.to_list(), problem.answers.to_list()
         self.actions, self.start = problem.actions, problem.actions.covering()
         self.rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(number,)))
         self.counts, self.values = [0.0] * self.d, [[] for _ in range(self.d)]
@@ -63,14 +63,17 @@ class Twin:
         gain = {a: 0.5 * (self.sigma[a] * lead / spread / weight[a]) ** 2 for a in arms}
         return lead**2 / (2.0 * spread), gain
 
-    def nearest(self, weight=None):
+    def nearest_alternative(self, weight=None):
         rivals = [j for j in self.answers if j != self.best]
         return min(rivals, key=lambda j: self.against(self.best, j, weight)[0])
 
     def forced(self):
         """The play for the arms that lack values, if there are any."""
         even = self.t * max(map(len, self.sets)) / self.d
-        floor = max(self.rule.explore * math.sqrt(even) * even / (even + self.rule.ease), 0.5)
+        floor = max(
+            self.rule.exploration * math.sqrt(even) * even / (even + self.rule.exploration_delay),
+            0.5,
+        )
         lack = [max(0.0, floor - n) for n in self.counts]
         return self.play(lack) if any(lack) else None
 
@@ -99,7 +102,7 @@ def argmax(sets, score):
 
 
 class TopTwoTwin(Twin):
-    def draw(self):
+    def sample(self):
         scale = [s / math.sqrt(n) for s, n in zip(self.sigma, self.counts, strict=True)]
         return [m + x * self.rng.standard_normal() for m, x in zip(self.mean, scale, strict=True)]
 
@@ -117,7 +120,7 @@ class TopTwoTwin(Twin):
             leader = argmax(self.answers, self.draw())
         rival = None
         if self.rule.challenger == "sample":
-            for _ in range(self.rule.tries):
+            for _ in range(self.rule.max_resamples):
                 drawn = argmax(self.answers, self.draw())
                 if drawn != leader:
                     rival = drawn
@@ -169,7 +172,7 @@ class TrackingTwin(Twin):
     """
 
     def begin(self, problem):
-        self.game = problem.game()
+        self.kernel = problem.kernel()
         self.allocation = make_allocation(problem.actions, self.rule.tolerance)
         self.due, self.shares = (
             0,
@@ -179,9 +182,9 @@ class TrackingTwin(Twin):
 
     def choose(self):
         if self.t >= self.due:
-            self.due = max(self.t + 1, math.ceil(self.rule.growth * self.t))
+            self.due = max(self.t + 1, math.ceil(self.rule.recompute_factor * self.t))
             best = np.array([float(a in self.best) for a in range(self.d)])
-            self.allocation.solve(self.game, np.array(self.mean), best)
+            self.allocation.solve(self.kernel, np.array(self.mean), best)
         self.shares.append(self.allocation.share.copy())
         if (forced := self.forced()) is not None:
             return forced
@@ -214,7 +217,7 @@ class PFWSTwin(Twin):
             z *= self.rng.random() ** (1.0 / self.d) / np.linalg.norm(z)
             weight = [n / (t - 1) + eta * x for n, x in zip(self.counts, z, strict=True)]
             assert min(weight) > 0.0  # what forced rounds are for
-            _, gain = self.against(self.best, self.nearest(weight), weight)
+            _, gain = self.against(self.best, self.nearest_alternative(weight), weight)
             for a, g in gain.items():
                 total[a] += g
         return self.play(total)
@@ -253,7 +256,7 @@ class PublicCode(Twin):
             z *= self.rng.random() / np.linalg.norm(z)
             share = np.array(self.counts) / total
             weight = share + z / (4.0 * math.sqrt(self.t * self.d))
-            _, rival, alpha = self.search(weight, self.rule.draws, self.rng)
+            _, rival, alpha = self.search(weight, self.rule.n_draws, self.rng)
             for a in set(self.best) ^ set(rival):
                 score[a] += 0.5 * (alpha * self.sigma[a] / share[a]) ** 2
         return self.play(score)
@@ -322,7 +325,7 @@ class Referee(FWSTwin):
 
     def begin(self, problem):
         super().begin(problem)
-        setup, means = self.rule.setup(problem), np.array(self.means)
+        setup, means = self.rule.bind(problem), np.array(self.means)
         self.mine = Run(InitialState(problem, setup, NEVER, 1, "python"), means, SEED, self.number)
         self.programmes = 0  # rounds with more than one rival within r
 
@@ -332,12 +335,12 @@ class Referee(FWSTwin):
     def solution(self, pay):
         self.mine.advance(self.t + 1)
         rule = self.mine.rule
-        self.numbers = rule.catalogue
+        self.numbers = rule.table
         z = {}
-        for i in range(rule.mixture.size[0]):
-            number = rule.mixture.ids[i]
-            arms = rule.catalogue.members[number, : rule.catalogue.length[number]]
-            z[tuple(arms.tolist())] = float(rule.mixture.weight[i])
+        for i in range(rule.weights.size[0]):
+            number = rule.weights.ids[i]
+            arms = rule.table.arms[number, : rule.table.sizes[number]]
+            z[tuple(arms.tolist())] = float(rule.weights.values[i])
         assert set(z) <= set(self.sets) and sum(z.values()) == pytest.approx(1.0, abs=1e-12)
         weights = np.array([z.get(s, 0.0) for s in self.sets])
         best, _ = self.best_value(pay)
@@ -346,7 +349,7 @@ class Referee(FWSTwin):
         return z
 
     def order(self, one):
-        return self.mine.rule.catalogue.find(vector(one, self.d))
+        return self.mine.rule.table.lookup(vector(one, self.d))
 
 
 class ThompsonTwin(Twin):
@@ -414,7 +417,7 @@ class FrankWolfeTwin(Twin):
     """From the description: the rivals met so far, with the round when each was last nearest."""
 
     def begin(self, problem):
-        self.rivals, self.places = {}, self.rule.pool or 16
+        self.rivals, self.places = {}, self.rule.max_rivals or 16
 
     def choose(self):
         near = {j: self.against(self.best, j) for j in self.answers if j != self.best}
@@ -424,7 +427,7 @@ class FrankWolfeTwin(Twin):
         self.rivals[min(near, key=lambda j: near[j][0])] = self.t
         while len(self.rivals) > self.places:
             self.rivals.pop(min(self.rivals, key=self.rivals.get))
-        rate = self.rule.kappa / math.sqrt(1.0 + self.t / self.rule.slow)
+        rate = self.rule.sharpness / math.sqrt(1.0 + self.t / self.rule.anneal_after)
         least = min(near[j][0] for j in self.rivals)
         score = [1e-9 / n**2 for n in self.counts]
         for j in self.rivals:

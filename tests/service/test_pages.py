@@ -15,9 +15,9 @@ import combgame as cg
 from combgame.lab.round import Round
 from combgame.lab.server.app import create_app
 from combgame.lab.server.pages.create_form import begun, expected, names_of
-from combgame.lab.server.pages.results_form import Known, pasted, typed, understood
+from combgame.lab.server.pages.results_form import StudyContext, pasted, typed, understood
 from combgame.lab.server.registry import make_token
-from combgame.lab.server.settings import Limits
+from combgame.lab.server.settings import ServerSettings
 from tests.said import refused
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -112,7 +112,7 @@ def test_certified_not_yet_and_stopped_without_cannot_be_confused(client, storag
 
 
 def test_a_certificate_on_contradicted_noise_is_not_green(client, storage):
-    made = study(storage, "noisy", min_pulls=8)
+    made = study(storage, "noisy", min_replicates=8)
     while not made.done:  # single values far apart, a clear winner
         todo = made.ask()
         sign = (-1) ** (todo.id // 3)
@@ -124,7 +124,7 @@ def test_a_certificate_on_contradicted_noise_is_not_green(client, storage):
 
 
 def test_estimates_are_sorted_with_winners_marked_and_the_plan_is_shown(client, storage):
-    study(storage, rounds=4, expects=40.0)
+    study(storage, rounds=4, planned_rounds=40.0)
     page = client.get("/studies/plate").text
     rows = re.findall(r'<th scope="row">(.*?)</th>', page, re.S)
     assert "★" in rows[0] and "A12G" in rows[0] and "leads" in rows[0]
@@ -366,7 +366,10 @@ def test_an_odd_value_is_marked_before_it_is_stored_and_afterwards_has_its_remed
 def test_a_lost_point_is_marked_where_rounds_have_levels(client, storage, sigma):
     """ "Nothing looks odd" was said of 1162 for 1.162."""
     problem = cg.Problem(
-        cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(sigma, level="per play"), names=list("abcdef")
+        cg.Subsets(6, 3),
+        cg.Arms(6),
+        cg.Gaussian(sigma, batch_effect="per play"),
+        names=list("abcdef"),
     )
     rng = np.random.default_rng(1)
     one = study(storage, problem=problem, client="ada")
@@ -486,7 +489,9 @@ def test_cells_of_a_spreadsheet_are_understood_or_refused():
     nothing = cg.Study(PROBLEM, engine="python").status.estimates
 
     def known(rounds):
-        return Known(PROBLEM, "plate", nothing, None, {one.id: one for one in rounds}, {}, {})
+        return StudyContext(
+            PROBLEM, "plate", nothing, None, {one.id: one for one in rounds}, {}, {}
+        )
 
     for text, rounds, values in CELLS:
         assert understood(pasted(text, PROBLEM, rounds), known(rounds)).values == values, text
@@ -557,7 +562,7 @@ def test_the_form_shows_a_plan_and_makes_the_study(client, storage):
     assert made.problem == cg.Problem(
         cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.1), names=["wt", "A12G", "K7R"]
     )
-    assert f"{made.expects:,.0f}" == rounds
+    assert f"{made.planned_rounds:,.0f}" == rounds
     assert post(client, "/new", **form, do="create").status_code == 422, "the name is taken"
 
 
@@ -565,11 +570,13 @@ BUILT = [
     ({}, cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(), names=NAMES)),
     (
         {"noise": "gaussian", "sigma": "0.2", "level": "1"},
-        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.2, level="per play"), names=NAMES),
+        cg.Problem(
+            cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.2, batch_effect="per play"), names=NAMES
+        ),
     ),
     (
         {"level": "1"},
-        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(level="per play"), names=NAMES),
+        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(batch_effect="per play"), names=NAMES),
     ),
     (
         {"noise": "bernoulli", "play": "1", "find": "2", "goal": "minimise"},
@@ -595,7 +602,7 @@ BUILT = [
 
 def test_every_kind_of_problem_that_the_form_builds():
     for change, problem in BUILT:
-        made = begun({**FORM, **change}, Limits())
+        made = begun({**FORM, **change}, ServerSettings())
         assert made.fits and made.problem == problem, change
 
 
@@ -624,9 +631,9 @@ UNFIT = [
 
 def test_what_does_not_fit_is_said_at_its_field():
     for change, wrong in UNFIT:
-        made = begun({**FORM, **change}, Limits())
+        made = begun({**FORM, **change}, ServerSettings())
         assert wrong in made.wrong and not made.fits, change
-    made = begun({**FORM, "names": "\n".join(map(str, range(2000)))}, Limits(arms=1000))
+    made = begun({**FORM, "names": "\n".join(map(str, range(2000)))}, ServerSettings(arms=1000))
     assert "limit" in made.wrong["problem"]
     assert names_of("a\r\nb\r\n") == ["a", "b"] and names_of("x; y; z") == ["x", "y", "z"]
 
@@ -635,7 +642,7 @@ PLANNED = {**FORM, "name": "n", "play": "2", "noise": "gaussian", "sigma": "0.1"
 
 
 def plan_of(**change):
-    made = begun({**PLANNED, **change}, Limits())
+    made = begun({**PLANNED, **change}, ServerSettings())
     return expected(made), made
 
 
@@ -658,10 +665,10 @@ def test_the_plan_of_the_form_knows_its_tolerance_and_its_budget(client):
 
 
 def test_a_plan_is_never_shorter_than_the_start_nor_kept_beyond_the_budget(client, storage):
-    easy, _ = plan_of(gap="10", min_pulls="8")
+    easy, _ = plan_of(gap="10", min_replicates="8")
     assert easy["rounds"] == 8 * 2  # three arms, two at once
     assert post(client, "/new", **PLANNED, max_rounds="3", do="create").status_code == 303
-    assert cg.Study.open(storage, "n", engine="python").expects == 3.0
+    assert cg.Study.open(storage, "n", engine="python").planned_rounds == 3.0
 
 
 @pytest.mark.parametrize("noise", [{"noise": "gaussian", "sigma": "0.1"}, {"noise": "unknown"}])
@@ -673,7 +680,7 @@ def test_rounds_with_levels_are_offered_and_shown_wherever_settings_are(client, 
     assert 'id="level" value="1" aria-describedby="level-hint" checked' in shown
     assert post(client, "/new", **form, level="1", do="create").status_code == 303
     made = cg.Study.open(storage, "n", engine="python")
-    assert made.problem.rewards.levels()
+    assert made.problem.rewards.has_batch_effect()
     for todo in made.ask(2):
         made.tell(todo, {name: MEANS.get(name, 0.3) for name in todo.names})
     said = "each may read high or low as a whole, so arms are compared within rounds only"
@@ -690,7 +697,7 @@ def test_rounds_with_levels_are_offered_and_shown_wherever_settings_are(client, 
 
 def test_what_cannot_be_compared_yet_is_said_with_its_reason(client, storage):
     problem = cg.Problem(
-        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(level="per play"), names=list("abcd")
+        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(batch_effect="per play"), names=list("abcd")
     )
     made = study(storage, problem=problem)
 

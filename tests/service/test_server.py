@@ -14,7 +14,7 @@ import combgame as cg
 from combgame.lab.server import api
 from combgame.lab.server import auth as people
 from combgame.lab.server.middleware import in_path
-from combgame.lab.server.registry import Shelf, hashed, make_token
+from combgame.lab.server.registry import StudyRegistry, hashed, make_token
 from combgame.lab.study import Study
 from tests.said import refused
 from tests.services import PROBLEM, serving
@@ -40,7 +40,7 @@ def service(storage):
 
 @pytest.fixture
 def tokens(storage):
-    shelf = Shelf(storage)
+    shelf = StudyRegistry(storage)
     made = {role: make_token(shelf, f"the {role}", role) for role in ("read", "measure", "admin")}
     shelf.close()
     return made
@@ -72,7 +72,7 @@ def test_every_role_may_do_what_it_may_and_nothing_else(storage, tokens):
 def test_a_name_has_one_token_and_roles_are_those_that_exist(storage, tokens, tmp_path):
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert not any(token.encode() in stored for token in tokens.values()), "it is kept as its hash"
-    with closing(Shelf(storage)) as shelf:
+    with closing(StudyRegistry(storage)) as shelf:
         with pytest.raises(cg.StudyError, match="already"):
             make_token(shelf, "the read", "admin")
         with pytest.raises(cg.UnknownNameError, match="role"):
@@ -102,7 +102,7 @@ def test_a_browser_logs_in_with_a_cookie_and_changes_things_with_its_form_token(
     with serving(storage) as service:
         at = service.create(token=tokens["admin"])
         people, desk = service.app.state.people, service.app.state.desk
-        from combgame.lab.server.auth import Person
+        from combgame.lab.server.auth import User
         from combgame.lab.server.registry import hashed
 
         number = desk.shelf.tokens()[1].id
@@ -113,10 +113,10 @@ def test_a_browser_logs_in_with_a_cookie_and_changes_things_with_its_form_token(
         assert service.get(at, headers={"Cookie": "combgame=old"}).status == 401
         assert service.get(at, headers={"Cookie": "combgame=other"}).status == 401
         assert service.post(f"{at}/ask", headers=mine).code == "form-expired"
-        form = Person("the measure", "measure", "secret").form_token
+        form = User("the measure", "measure", "secret").form_token
         said = service.post(f"{at}/ask", headers={**mine, "X-CSRF-Token": form})
         assert said.status == 200
-        other = Person("the measure", "measure", "else").form_token
+        other = User("the measure", "measure", "else").form_token
         said = service.post(f"{at}/ask", headers={**mine, "X-CSRF-Token": other})
         assert said.code == "form-expired"
 
@@ -189,7 +189,7 @@ def test_a_request_that_is_made_again_does_nothing_twice_and_is_answered_alike(s
 
 
 def test_two_servers_on_one_database_do_everything_once_and_for_its_own_person_only(url):
-    with closing(Shelf(url)) as shelf:
+    with closing(StudyRegistry(url)) as shelf:
         for one in shelf.tokens():
             shelf.remove_token(one.name)
         ann, bob = (make_token(shelf, name, "admin") for name in ("ann", "bob"))
@@ -268,7 +268,7 @@ def watchful(monkeypatch):
 def test_a_stream_tells_nothing_more_once_its_token_is_revoked_or_its_log_in_over(
     storage, tokens, watchful
 ):
-    with serving(storage, poll=0.05) as service, closing(Shelf(storage)) as shelf:
+    with serving(storage, poll=0.05) as service, closing(StudyRegistry(storage)) as shelf:
         at = service.create(token=tokens["admin"])
         number = next(one.id for one in shelf.tokens() if one.role == "measure")
         shelf.add_login(hashed("mine"), number, time.time() + 60.0, time.time())

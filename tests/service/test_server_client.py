@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame._messages import Call, Option, Phrase, Sentence
+from combgame._messages import CallHint, Message, OptionHint, PhraseHint
 from combgame.lab.client import _wire as wire
 from combgame.lab.client import connection
 from combgame.lab.round import Round
-from combgame.lab.server.registry import Shelf, make_token
+from combgame.lab.server.registry import StudyRegistry, make_token
 from combgame.storage import clock
 from combgame.storage import files as places
 from tests.said import refused, says
@@ -57,9 +57,9 @@ def seen(study):
     status, decision = study.status, study.decision
     return {
         "status": dataclasses.replace(status, head=""),
-        "said": dataclasses.replace(status, head="").said(),
+        "said": dataclasses.replace(status, head="").render(),
         "decision": None if decision is None else dataclasses.replace(decision, head=""),
-        "reads": None if decision is None else dataclasses.replace(decision, head="").said(),
+        "reads": None if decision is None else dataclasses.replace(decision, head="").render(),
         "state": study.state,
         "done": study.done,
         "pending": timeless(study.pending),
@@ -197,7 +197,13 @@ def test_what_is_refused_is_refused_in_the_same_words(twins):
 
 def test_making_a_study_is_refused_in_the_same_words(service):
     client = cg.Client(service.url)
-    for more in ({"delta": 2.0}, {"rule": "best"}, {"seed": -1}, {"name": ""}, {"expects": 0}):
+    for more in (
+        {"delta": 2.0},
+        {"rule": "best"},
+        {"seed": -1},
+        {"name": ""},
+        {"planned_rounds": 0},
+    ):
         with pytest.raises(cg.CombGameError) as here:
             cg.Study(PROBLEM, **more)
         with pytest.raises(cg.CombGameError) as there:
@@ -207,13 +213,13 @@ def test_making_a_study_is_refused_in_the_same_words(service):
     with pytest.raises(cg.StudyError, match="already"):
         client.create(PROBLEM, name="x")
     assert client.create(PROBLEM, name="x", if_exists="resume").events()[0].kind == "created"
-    client.create(PROBLEM, name="planned", expects=40.0)
+    client.create(PROBLEM, name="planned", planned_rounds=40.0)
     with pytest.raises(cg.StudyError, match="made with delta"):
         client.create(PROBLEM, name="x", delta=0.2, if_exists="resume")
     with pytest.raises(cg.InputError, match="function"):
         oracle = cg.Oracle(lambda score: [int(score.argmax())], 3)
         client.create(cg.Problem(oracle, rewards=cg.Gaussian(1.0)), name="y")
-    assert client.open("planned").events()[0].data["expects"] == 40.0
+    assert client.open("planned").events()[0].data["planned_rounds"] == 40.0
     assert client.list() == ["x", "planned"] and client.open("x").problem == PROBLEM
 
 
@@ -232,7 +238,7 @@ def test_a_frame_can_be_told_and_the_pictures_and_the_report_are_drawn(twins, tm
 
 
 def test_a_token_opens_and_a_wrong_one_says_so(storage):
-    shelf = Shelf(storage)
+    shelf = StudyRegistry(storage)
     token = make_token(shelf, "robot", "measure")
     shelf.close()
     cg.Study(PROBLEM, storage=storage, name="x").close()
@@ -251,7 +257,7 @@ def test_a_token_opens_and_a_wrong_one_says_so(storage):
 @pytest.fixture
 def shared(storage):
     """A service, and a token that several workers share."""
-    shelf = Shelf(storage)
+    shelf = StudyRegistry(storage)
     token = make_token(shelf, "robot", "admin")
     shelf.close()
     cg.Study(PROBLEM, storage=storage, name="x").close()
@@ -353,7 +359,7 @@ def test_what_can_only_be_looked_at_is_refused_at_once_with_what_one_can_do_ther
     storage, monkeypatch
 ):
     cg.Study(PROBLEM, name="x", storage=storage, engine="python").close()
-    Shelf(storage).close()
+    StudyRegistry(storage).close()
     monkeypatch.setattr(places, "_writable", lambda path: False)
     with serving(storage, tokens=False) as service:
         said = service.post("studies/x/ask")
@@ -404,7 +410,7 @@ def test_what_does_not_answer_or_says_something_else_is_named(monkeypatch):
         (302, b"", "no-service"),
     ):
         said = (status, body)
-        monkeypatch.setattr(connection.Connection, "_once", lambda *_, said=said: said)
+        monkeypatch.setattr(connection.HttpConnection, "_once", lambda *_, said=said: said)
         with pytest.raises(cg.StoreError) as refused:
             client.list()
         assert refused.value.code == code
@@ -507,8 +513,8 @@ def test_the_command_line_takes_a_service_for_a_storage(service, lab):
 
 
 def test_every_sentence_travels_whole():
-    inner = Sentence("inner", "{x!r}", x=(1, "a"))
-    sentence = Sentence(
+    inner = Message("inner", "{x!r}", x=(1, "a"))
+    sentence = Message(
         "all",
         "{a} {b:g} {c:list} {d} {e} {f} {g} {h}",
         remedy="{f}, {g}",
@@ -517,16 +523,19 @@ def test_every_sentence_travels_whole():
         c=["x", 2],
         d={1: "one", "two": [3.0]},
         e=inner,
-        f=Call("retract", 3, "reason", arm=..., x=2.5),
-        g=Option("max_rounds", 40),
-        h=Phrase("share unrounded", share=0.5),
+        f=CallHint("retract", 3, "reason", arm=..., x=2.5),
+        g=OptionHint("max_rounds", 40),
+        h=PhraseHint("share unrounded", share=0.5),
     )
     from combgame.cli._common import SHELL
 
     again = wire.sentence_from(json.loads(json.dumps(wire.sentence_data(sentence))))
-    assert again == sentence and again.said(SHELL) == sentence.said(SHELL)
+    assert again == sentence and again.render(SHELL) == sentence.render(SHELL)
     assert again.arguments.keys() == sentence.arguments.keys()
     error = cg.StoreError("busy", "{where} is busy", remedy="wait", where="lab.db")
-    back = wire.error_from(json.loads(json.dumps(wire.error_data(error))))
+    back = wire.error_from_response(json.loads(json.dumps(wire.error_data(error))))
     assert type(back) is cg.StoreError and str(back) == str(error)
-    assert type(wire.error_from({**wire.error_data(error), "kind": "New"})) is cg.CombGameError
+    assert (
+        type(wire.error_from_response({**wire.error_data(error), "kind": "New"}))
+        is cg.CombGameError
+    )

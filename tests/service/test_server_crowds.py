@@ -14,7 +14,7 @@ import pytest
 import combgame as cg
 from combgame.lab.server.files import fitting
 from combgame.lab.server.registry import make_token
-from combgame.lab.server.settings import Limits
+from combgame.lab.server.settings import ServerSettings
 from tests.said import refused
 from tests.services import PROBLEM, process, serving
 
@@ -235,7 +235,7 @@ def test_connections_leave_files_for_studies(monkeypatch):
         monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
         monkeypatch.setattr(resource, "setrlimit", lambda _, given: asked.append(given))
 
-    limits = Limits()
+    limits = ServerSettings()
     may(1024, 1024)
     assert fitting(limits).connections == 1024 - 384
     may(1024, 10**6)

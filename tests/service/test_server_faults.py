@@ -37,7 +37,7 @@ def test_killed_under_load_it_has_every_acknowledged_write_and_none_twice(tmp_pa
             value = float(f"{len(who)}.{k:03}")
             study.tell(todo, dict.fromkeys(todo.arms, value))
             acknowledged.append((todo.id, who, value))
-            if study.observe({"ann": 1.0 + value}, again=True) < 1:
+            if study.observe({"ann": 1.0 + value}, allow_duplicates=True) < 1:
                 unfit.append(k)
             if len(acknowledged) >= 8:
                 enough.set()

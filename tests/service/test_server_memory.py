@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from combgame.lab.server.protocol import DRAINED
-from combgame.lab.server.registry import Shelf, make_token
-from combgame.lab.server.settings import Limits
+from combgame.lab.server.registry import StudyRegistry, make_token
+from combgame.lab.server.settings import ServerSettings
 from tests.services import process
 
 pytestmark = pytest.mark.slow  # a server in a process of its own
@@ -77,7 +77,9 @@ def test_headers_without_an_end_are_refused_before_they_are_kept(running):
         assert head.startswith(b"HTTP/1.1 431 ") and b"connection: close" in head
         error = json.loads(body)["error"]
         assert [error["code"]] == (code or ["headers-too-large"])
-        assert error["arguments"] == {"most": Limits().lines if code else Limits().head}
+        assert error["arguments"] == {
+            "most": ServerSettings().lines if code else ServerSettings().head
+        }
         assert service.call("GET", "/health").status == 200
 
 
@@ -93,8 +95,8 @@ def test_requests_that_wait_behind_each_other_are_not_kept_without_end(running):
 
 def test_a_refusal_is_heard_by_who_sends_on_for_a_while(running):
     service, _ = running
-    sent, heard = flood(service, LINE + HOST, b"x: y\r\n", DRAINED * Limits().head // 2)
-    assert sent >= DRAINED * Limits().head // 2 and heard.startswith(b"HTTP/1.1 431 ")
+    sent, heard = flood(service, LINE + HOST, b"x: y\r\n", DRAINED * ServerSettings().head // 2)
+    assert sent >= DRAINED * ServerSettings().head // 2 and heard.startswith(b"HTTP/1.1 431 ")
 
 
 UPLOAD = (
@@ -121,7 +123,7 @@ def withheld(service, n, whole):
 def test_bodies_that_do_not_end_are_not_kept_without_end(tmp_path, tokens, room):
     place = f"sqlite:///{tmp_path}/lab.db"
     if tokens:
-        shelf = Shelf(place)
+        shelf = StudyRegistry(place)
         make_token(shelf, "ann", "admin")
         shelf.close()
     with process(place) as (service, server, _):

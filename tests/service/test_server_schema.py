@@ -5,7 +5,7 @@ server, and nobody gets in without the role.
 import pytest
 
 import combgame as cg
-from combgame.lab.server.registry import Shelf, make_token
+from combgame.lab.server.registry import StudyRegistry, make_token
 from tests.services import serving
 
 schemathesis = pytest.importorskip("schemathesis")
@@ -28,7 +28,7 @@ ROUNDS = settings(
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     storage = f"sqlite:///{tmp_path_factory.mktemp('lab')}/lab.db"
-    shelf = Shelf(storage)
+    shelf = StudyRegistry(storage)
     tokens = {role: make_token(shelf, role, role) for role in ("read", "measure", "admin")}
     shelf.close()
     cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), storage=storage, name="x").close()

@@ -82,9 +82,9 @@ def test_every_option_stops_with_few_errors_within_a_factor_of_two():
         "C": cg.CombGame(cg.LLOO()),
         "D": cg.CombGame(cg.LLOO(), tracking="D"),
         "sample": cg.CombGame(cg.LLOO(), tracking="sample"),
-        "per answer": cg.CombGame(cg.LLOO(), per_answer=True),
-        "random covering": cg.CombGame(cg.LLOO(), start="random-covering"),
-        "full": cg.CombGame(cg.LLOO(), start="full"),
+        "per answer": cg.CombGame(cg.LLOO(), learner_per_answer=True),
+        "random covering": cg.CombGame(cg.LLOO(), initialization="random-covering"),
+        "full": cg.CombGame(cg.LLOO(), initialization="full"),
         "theory": cg.CombGame(cg.LLOO(), bonus="theory"),
     }.items():
         sim = cg.simulate(

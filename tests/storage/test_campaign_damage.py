@@ -362,7 +362,7 @@ def test_a_file_that_somebody_else_has_locked_is_not_taken_for_a_damaged_one(tmp
 def test_a_reader_is_not_misled_by_a_chunk_that_is_stored_meanwhile(tmp_path, monkeypatch):
     campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
     campaign.run(path, engine="python")
-    chunk = execute.work(campaign.configurations[0], 4, 2, "python", execute.here())
+    chunk = execute.run_chunk(campaign.configurations[0], 4, 2, "python", execute.here())
     connect, added = sqlite3.connect, []
 
     def watched(*args, **kwargs):

@@ -26,9 +26,9 @@ from combgame.cli import app as cli
 from combgame.research.campaign.store import open_store
 from combgame.storage import files as copying
 from combgame.storage.open import open_storage
-from combgame.storage.sqlite import SameFile
+from combgame.storage.sqlite import FileIdentity
 from combgame.storage.thread import Worker
-from combgame.storage.transaction import Transaction
+from combgame.storage.transaction import SqlTransaction
 from tests.paths import ROOT
 from tests.said import refused
 from tests.studies import HARD, PROBLEM
@@ -148,14 +148,14 @@ class Slow:
 
     def __init__(self, monkeypatch):
         self.begun, self.go = threading.Event(), threading.Event()
-        real = Transaction.append
+        real = SqlTransaction.append
 
         def append(log, new):
             real(log, new)
             self.begun.set()
             self.go.wait(60)
 
-        monkeypatch.setattr(Transaction, "append", append)
+        monkeypatch.setattr(SqlTransaction, "append", append)
 
 
 def interrupt(seconds=0.0):
@@ -363,7 +363,7 @@ def test_a_file_that_vanishes_while_it_is_written_acknowledges_nothing(
 ):
     """Before the commit (the second look), and after it (the third)."""
     study, path = lab
-    usual, looks, todo = SameFile.changed, [], study.ask()
+    usual, looks, todo = FileIdentity.changed, [], study.ask()
 
     def changed(self):
         looks.append(1)
@@ -371,7 +371,7 @@ def test_a_file_that_vanishes_while_it_is_written_acknowledges_nothing(
             path.rename(path.with_name("moved.db"))
         return usual(self)
 
-    monkeypatch.setattr(SameFile, "changed", changed)
+    monkeypatch.setattr(FileIdentity, "changed", changed)
     with refused("file-gone", cg.StoreError, stored=stored) as caught:
         study.tell(todo, dict.fromkeys(todo.arms, 0.5))
     assert ("counts as not stored" in str(caught.value)) is stored
@@ -423,7 +423,9 @@ def test_a_copy_of_a_file_in_use_has_everything_and_overwrites_nothing(lab, caps
     cli.app(["study", "copy", str(path), str(copy)], standalone_mode=False)
     assert "wrote" in capsys.readouterr().out
     with cg.Study.open(f"sqlite:///{copy}") as other:
-        assert other.events() == study.events() and other.status.head == study.status.head
+        assert (
+            other.events() == study.events() and other.status.audit_hash == study.status.audit_hash
+        )
         assert rounds(other, 1) == rounds(study, 1) == [9]
     assert sorted(one.name for one in path.parent.iterdir() if one.name.startswith(".")) == []
     folder = path.parent

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 import combgame as cg
 from combgame.io import to_data
 from combgame.lab.server.app import create_app
-from combgame.lab.server.registry import Shelf
+from combgame.lab.server.registry import StudyRegistry
 from combgame.research.campaign.store import open_store
 from combgame.storage import database as sql
 from combgame.storage import files
@@ -95,7 +95,7 @@ def test_a_name_that_is_too_long_is_refused(tmp_path):
     """Also where only the name of what SQLite puts beside it is."""
     for length in (250, 300, 5000):
         place = tmp_path / ("x" * length)
-        for use in (study, cg.Study.open, Shelf, create_app):
+        for use in (study, cg.Study.open, StudyRegistry, create_app):
             with refused("name-too-long", cg.StoreError, path=str(place)):
                 use(f"sqlite:///{place}")
         with refused("name-too-long", cg.StoreError):
@@ -362,7 +362,7 @@ def test_a_server_that_only_reads_is_looked_at(url, tmp_path):
 
 def check_served(url):
     """A service shows what is there, although it cannot keep anything beside it."""
-    with closing(Shelf(url)) as shelf:
+    with closing(StudyRegistry(url)) as shelf:
         assert shelf.names() == ["study"] and shelf.tokens() == [] and shelf.login("x", 0.0) is None
         with refused("read-only", cg.StoreError):
             shelf.add_token("ann", "admin", "hash", 0.0)

@@ -20,7 +20,7 @@ import combgame as cg
 from combgame.lab import session
 from combgame.storage import database as connections
 from combgame.storage import schema as tables
-from combgame.storage.events import Event, compact, seal
+from combgame.storage.events import Event, chain_hash, compact
 from tests.said import refused
 from tests.studies import HARD, PROBLEM, measure, state_of
 from tests.study_machine import BUDGET, Machine
@@ -161,7 +161,7 @@ def test_a_study_that_is_opened_calls_back_too_and_one_that_no_file_can_hold_is_
 ):
     heard = []
     pair = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
-    cg.Study(pair, storage=storage, min_pulls=0).close()
+    cg.Study(pair, storage=storage, min_replicates=0).close()
     calls = {f"on_{what}": heard.append for what in ("asked", "told", "certified")}
     with cg.Study.open(storage, **calls) as study:
         one, two = study.ask(2)
@@ -564,7 +564,7 @@ def edit_first(study, sealed):
     event = study.events()[0]
     event = event._replace(data={**event.data, "delta": 0.5})
     with study._session.storage.connection(write=True) as connection:
-        row = {"data": compact(event.data), **({"seal": seal("", event)} if sealed else {})}
+        row = {"data": compact(event.data), **({"seal": chain_hash("", event)} if sealed else {})}
         connection.execute(tables.events.update().where(tables.events.c.seq == 1).values(row))
 
 
@@ -605,7 +605,7 @@ def test_a_head_that_was_noted_shows_whether_events_were_removed(storage, often)
         assert [row["seal"] for row in study.rows("event")][-1] == last
         before_that, chain = "", []
         for event in told["events"]:  # anybody can add it up again
-            before_that = seal(before_that, Event(**event))
+            before_that = chain_hash(before_that, Event(**event))
             chain.append(before_that)
         assert chain[-1] == last and f"17:{chain[16]}" == before
         assert (
@@ -627,7 +627,7 @@ def test_a_head_that_was_noted_shows_whether_events_were_removed(storage, often)
                 study.replay(one)
     # a study in memory has none
     study = cg.Study(PROBLEM)
-    assert study.status.head == "" and "last event" not in str(study.status)
+    assert study.status.audit_hash == "" and "last event" not in str(study.status)
 
 
 def test_only_files_are_copied(url, tmp_path):

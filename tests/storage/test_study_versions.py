@@ -14,10 +14,10 @@ import combgame as cg
 from combgame.errors import Notice
 from combgame.lab import session, versions
 from combgame.lab.client._wire import decision_data, decision_from, status_data, status_from
-from combgame.lab.settings import Setting
+from combgame.lab.settings import StudySettings
 from combgame.lab.versions import here
 from combgame.storage import clock
-from combgame.storage.sqlite import SameFile
+from combgame.storage.sqlite import FileIdentity
 from tests.paths import ASSETS
 from tests.said import refused, says
 from tests.studies import PROBLEM
@@ -30,7 +30,7 @@ APART = {0: 1.0, 1: 0.0}  # certified after two rounds of each
 @pytest.fixture
 def runs(monkeypatch):
     """runs("0.3"): from now on that version runs; stricter: it asks for much more evidence."""
-    real = Setting.stopping_at
+    real = StudySettings.stopping_at
 
     def becomes(name, stricter=False):
         monkeypatch.setattr("combgame._version.__version__", name)
@@ -39,7 +39,7 @@ def runs(monkeypatch):
         def judged(self, delta, problem=None, epsilon=None):
             return real(self, delta * (1e-290 if stricter else 1.0), problem, epsilon)
 
-        monkeypatch.setattr(Setting, "stopping_at", judged)
+        monkeypatch.setattr(StudySettings, "stopping_at", judged)
 
     return becomes
 
@@ -141,7 +141,7 @@ def test_a_version_that_would_have_given_a_certificate_vouches_for_it(storage, r
         first = made.decision
     runs("0.4")
     with told("made with", "events"), cg.Study.open(storage) as later:
-        assert later.decision.proved and later.decision.sentence == first.sentence
+        assert later.decision.proved and later.decision.headline == first.headline
         assert says(later.decision.assumptions, "certificate-alike", version="0.3", here="0.4")
         assert later.decision.lead == first.lead and later.decision.estimates == first.estimates
 
@@ -156,7 +156,7 @@ def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(
     called = []
     with (
         told("made with", "events"),
-        cg.Study.open(storage, on_certified=called.append) as later,
+        cg.Study.open(storage, on_certify=called.append) as later,
     ):
         assert later.state == "running" and says(later.status.notes, "certificate-due", here="0.4")
         assert "whatever is stored next, but for a retraction, certifies it" in str(later.status)
@@ -196,7 +196,7 @@ def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(overdu
             warnings.simplefilter("ignore")
             with cg.Study.open(overdue) as one:
                 one.copy(copy)
-            with cg.Study.open(copy, on_certified=called.append) as later:
+            with cg.Study.open(copy, on_certify=called.append) as later:
                 with refused(code):
                     verb(later)
                 assert later.state == "certified" and later.decision.proved
@@ -211,13 +211,13 @@ def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(overdu
 def test_a_retraction_goes_before_a_certificate_that_is_due_and_a_repeated_request_beside_it(
     overdue, tmp_path
 ):
-    from combgame.lab.server.registry import Shelf
-    from combgame.storage.transaction import Repeated, Request, once
+    from combgame.lab.server.registry import StudyRegistry
+    from combgame.storage.transaction import AlreadyApplied, IdempotencyKey, once
 
     called, copy = [], f"sqlite:///{tmp_path}/copy.db"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with cg.Study.open(overdue, on_certified=called.append) as later:
+        with cg.Study.open(overdue, on_certify=called.append) as later:
             later.copy(copy)
             with refused("unknown-round"):
                 later.retract(99, "a typo")
@@ -226,11 +226,11 @@ def test_a_retraction_goes_before_a_certificate_that_is_due_and_a_repeated_reque
             kinds = [one.kind for one in later.events()]
             assert kinds[-2:] == ["retracted", "certified"] and kinds.count("certified") == 1
             assert later.decision.values == 7 and called == [later.decision]
-        Shelf(copy).close()
+        StudyRegistry(copy).close()
         with cg.Study.open(copy) as later:
-            with once(Request("key", "what")):
+            with once(IdempotencyKey("key", "what")):
                 number = later.observe({"old": 0.5})
-            with once(Request("key", "what")), pytest.raises(Repeated) as repeated:
+            with once(IdempotencyKey("key", "what")), pytest.raises(AlreadyApplied) as repeated:
                 later.observe({"old": 0.5})
             assert repeated.value.answer == number
             assert [one.kind for one in later.events()][-2:] == ["certified", "observed"]
@@ -258,7 +258,7 @@ def test_versions_that_write_by_turns_are_told(storage, runs):
 
 def test_a_certificate_whose_evidence_is_infinite_is_stored(storage):
     coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
-    with cg.Study(coins, storage=storage, engine="python", min_pulls=0) as made:
+    with cg.Study(coins, storage=storage, engine="python", min_replicates=0) as made:
         for arm, value in ((0, 1), (1, 0)):
             made.observe({arm: [value] * 40})
         ended = made.decision
@@ -319,7 +319,7 @@ def old(url, request):
 def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old):
     for _ in range(2):
         with told(), cg.Study.open(old, "running") as made:
-            head = made.status.head
+            head = made.status.audit_hash
             assert made.replay(head="10:bdebf734b7a4f29a").same, "as it was noted then"
             assert made.events()[-1].version == "" and made.events()[3].reason is None
             assert [one.id for one in made.pending] == [1, 3]
@@ -337,7 +337,7 @@ def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old)
 def test_a_certificate_from_before_certificates_were_events_stays_given(old):
     with told(), cg.Study.open(old, "done") as made:
         assert made.state == "certified" and made.decision.rounds == 4 and made.decision.proved
-        assert made.status.late == 2 and made.ask(1) == []
+        assert made.status.n_late == 2 and made.ask(1) == []
         with refused("certified-already", cg.StudyError):
             made.stop("enough")
         assert made.replay().same
@@ -406,12 +406,12 @@ def machines(monkeypatch):
     """machines(now, storage): from now on these are the times, in seconds since 1970, on the
     machine that runs and on the one that holds the file; storage=None: as the kernel has it.
     """
-    real = SameFile.now
+    real = FileIdentity.now
 
     def become(at, storage=None):
         monkeypatch.setattr(clock, "now", lambda: at)
         there = real if storage is None else lambda self: storage
-        monkeypatch.setattr(SameFile, "now", there)
+        monkeypatch.setattr(FileIdentity, "now", there)
 
     return become
 
@@ -432,7 +432,7 @@ def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off,
         ):
             assert second.state == "running" and second.status.expired == ()
             mine = second.ask(lease=600)
-            assert mine.id != todo.id and mine.until == pytest.approx(here + 600, abs=60)
+            assert mine.id != todo.id and mine.lease_until == pytest.approx(here + 600, abs=60)
             with pytest.raises(cg.StudyError):
                 second.extend(deadline=here + 1800, reason="less")
             second.extend(deadline=here + 7000, reason="more")
@@ -481,7 +481,7 @@ def test_an_event_of_a_clock_that_was_ahead_stops_no_clock(tmp_path, machines):
     machines(START, START)
     with told(), cg.Study.open(url) as made:
         todo = made.ask(client="a", lease=2)
-        assert todo.until == START + 2.0
+        assert todo.lease_until == START + 2.0
     machines(START + 4, START + 4)
     with told(), cg.Study.open(url) as made:
         assert todo.id in made.status.expired
@@ -496,13 +496,13 @@ def test_a_pause_is_no_clock_that_is_ahead_and_less_than_a_minute_is_not_told(st
     machines(START + 1e6, START + 1e6)
     with told(), cg.Study.open(storage) as made:
         made.ask()
-        assert made.events()[-1].at == START + 1e6
+        assert made.events()[-1].timestamp == START + 1e6
 
 
 def test_a_place_without_a_clock_has_that_of_the_machine_and_looking_leaves_that_of_a_file(
     storage, tmp_path
 ):
-    assert SameFile(str(tmp_path / "nowhere")).now() == pytest.approx(time.time(), abs=60)
+    assert FileIdentity(str(tmp_path / "nowhere")).now() == pytest.approx(time.time(), abs=60)
     with told():
         made = cg.Study(PROBLEM, engine="python")
         todo = made.ask(lease=1e-9)
@@ -515,16 +515,16 @@ def test_a_place_without_a_clock_has_that_of_the_machine_and_looking_leaves_that
 
 
 def test_answers_are_forgotten_by_the_clock_of_the_storage(storage, machines):
-    from combgame.lab.server.registry import Shelf
-    from combgame.storage.transaction import Repeated, Request, once
+    from combgame.lab.server.registry import StudyRegistry
+    from combgame.storage.transaction import AlreadyApplied, IdempotencyKey, once
 
     study(storage).close()
-    Shelf(storage).close()
-    with cg.Study.open(storage) as made, once(Request("key", "what")):
+    StudyRegistry(storage).close()
+    with cg.Study.open(storage) as made, once(IdempotencyKey("key", "what")):
         made.ask()
     machines(time.time() + 30 * 86400)
     with told("ahead of"), cg.Study.open(storage) as made:
         with made._session.storage.transaction() as log:
-            log.forget()
-        with once(Request("key", "what")), pytest.raises(Repeated):
+            log.purge_responses()
+        with once(IdempotencyKey("key", "what")), pytest.raises(AlreadyApplied):
             made.ask()

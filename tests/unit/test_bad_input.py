@@ -11,8 +11,8 @@ import pytest
 import combgame as cg
 from combgame._display.plotting import plot
 from combgame._display.text import rendered
-from combgame._validation import items_of
-from combgame.errors import either, plain_text, positive, whole
+from combgame._validation import check_list
+from combgame.errors import check_bool, check_int, check_positive, check_text
 from combgame.problem import check_deltas
 from tests.said import case, check_refusals, refused
 
@@ -52,17 +52,17 @@ HUGE, LONG = 10**10_000, "p" * 201
 ODD = (Rude(), len, None, 1j, b"1", HUGE, NAN)
 LISTS = (CIRCLE, RAGGED, np.zeros((2, 2)), ARRAY)
 CHECKS = {
-    "a whole number": (lambda x: whole("a", x, 1), (*LISTS, {}, True, 2.5, 0, -1, "1", 2**64)),
+    "a whole number": (lambda x: check_int("a", x, 1), (*LISTS, {}, True, 2.5, 0, -1, "1", 2**64)),
     "a positive number": (
-        lambda x: positive("a", x),
+        lambda x: check_positive("a", x),
         (*LISTS, {}, True, 0, -0.5, INF, "1", 10**310),
     ),
-    "true or false": (lambda x: either("a", x), (*LISTS, {}, 0, 1, np.int64(1), "yes")),
-    "a text": (lambda x: plain_text("a", x, "a text"), (*LISTS, {}, "", " ", 3, LONG)),
-    "items": (lambda x: items_of("a", x, "a list"), (3, True, "abc")),
+    "true or false": (lambda x: check_bool("a", x), (*LISTS, {}, 0, 1, np.int64(1), "yes")),
+    "a text": (lambda x: check_text("a", x, "a text"), (*LISTS, {}, "", " ", 3, LONG)),
+    "items": (lambda x: check_list("a", x, "a list"), (3, True, "abc")),
     "deltas": (check_deltas, (*LISTS, {}, 0, 1.0, -0.1, [], [0.1, NAN], [[0.1]], "0.05")),
     "means": (
-        GOOD.means,
+        GOOD.check_means,
         (*LISTS, set(MEANS), "1234", list("1234"), [1j, 2, 3, 4], 0.5, [0.1], [1e300, 0, 0, 0]),
     ),
     "scores": (cg.Subsets(3, 1).argmax, (*LISTS, {}, [0, 1], [0, NAN, 1])),
@@ -99,7 +99,9 @@ STRUCTURES = [
     case("must-be", lambda: cg.Arms(2.5), of="Arms", name="d", value=2.5),
     case("must-be", lambda: cg.Subsets(3, 4), of="Subsets", name="size", value=4, d=3),
     case("must-be", lambda: cg.Subsets(3, 0), of="Subsets", name="size", value=0, least=1),
-    case("must-be", lambda: cg.Subsets(3, 1).sets(limit="a"), of="sets", name="limit", value="a"),
+    case(
+        "must-be", lambda: cg.Subsets(3, 1).to_list(limit="a"), of="sets", name="limit", value="a"
+    ),
     case("must-be", lambda: cg.Subsets(3, 1).argmax([0, 1]), of="argmax", name="scores", d=3),
     case("no-sets", lambda: cg.Listed([], 3)),
     case("empty-set", lambda: cg.Listed([[0], []], 3), number=1),
@@ -130,8 +132,8 @@ PROBLEMS = [
     case("must-be", lambda: problem(bounds=(NAN, 1.0)), of="Problem", name="bounds"),
     case("must-be", lambda: problem(bounds=[(0, 1)] * 2), of="Problem", name="bounds", d=4),
     case("no-mean-left", lambda: problem(rewards=cg.Bernoulli(), bounds=(2, 3)), bounds=(2, 3)),
-    case("unknown", lambda: GOOD.arm("q"), kind="arm", name="q", known=NAMES),
-    case("unknown", lambda: GOOD.arm(4), kind="arm", name=4, known=["0 to 3", *NAMES]),
+    case("unknown", lambda: GOOD.arm_index("q"), kind="arm", name="q", known=NAMES),
+    case("unknown", lambda: GOOD.arm_index(4), kind="arm", name=4, known=["0 to 3", *NAMES]),
     case("unknown", lambda: GOOD.label(["q"]), kind="arm", name="q"),
 ]
 RULES = [
@@ -141,16 +143,27 @@ RULES = [
     case("must-be", lambda: cg.CombGame("lloo"), of="CombGame", name="learner", value="lloo"),
     case("must-be", lambda: cg.CombGame(cg.LLOO), name="learner", value=repr(cg.LLOO)),
     case("must-be", lambda: cg.CombGame(bonus=3), name="bonus", value=3),
-    case("must-be", lambda: cg.CombGame(per_answer="yes"), of="CombGame", name="per_answer"),
+    case(
+        "must-be",
+        lambda: cg.CombGame(learner_per_answer="yes"),
+        of="CombGame",
+        name="learner_per_answer",
+    ),
     case("unknown", lambda: cg.CombGame(tracking="E"), of="CombGame", kind="tracking", name="E"),
     case("unknown", lambda: cg.CombGame(tracking=ARRAY), of="CombGame", kind="tracking"),
-    case("unknown", lambda: cg.CombGame(start="some"), of="CombGame", kind="start", name="some"),
-    case("unknown", lambda: cg.CombGame(start=ARRAY), of="CombGame", kind="start"),
+    case(
+        "unknown",
+        lambda: cg.CombGame(initialization="some"),
+        of="CombGame",
+        kind="start",
+        name="some",
+    ),
+    case("unknown", lambda: cg.CombGame(initialization=ARRAY), of="CombGame", kind="start"),
     case("unknown", lambda: cg.Uniform(start="some"), kind="start", name="some"),
     case("unknown", lambda: cg.Uniform(start=ARRAY), kind="start"),
     case("must-be", lambda: cg.LLOO(geometry=3), of="LLOO", name="geometry", value=3),
-    case("must-be", lambda: cg.Hedge(first=-1), of="doubling", name="first", value=-1),
-    case("must-be", lambda: cg.Hedge(ratio=0.5), of="doubling", name="ratio", value=0.5),
+    case("must-be", lambda: cg.Hedge(initial_horizon=-1), of="doubling", name="first", value=-1),
+    case("must-be", lambda: cg.Hedge(horizon_factor=0.5), of="doubling", name="ratio", value=0.5),
     case("must-be", lambda: cg.theory_bonus(b=-1.0), of="theory_bonus", name="b", value=-1.0),
     case("must-be", lambda: cg.theory_bonus("a", "b"), of="theory_bonus", name="b", value="a"),
 ]
@@ -175,7 +188,7 @@ RUNS = [
     case("must-be", lambda: go(runs=2**64), name="runs", value=2**64),
     case("must-be", lambda: go(max_rounds=0), name="max_rounds", value=0),
     case("must-be", lambda: go(seed=-1), name="seed", value=-1),
-    case("must-be", lambda: go(ties="ignore"), name="ties", value="ignore"),
+    case("must-be", lambda: go(on_tie="ignore"), name="ties", value="ignore"),
     case("unknown", lambda: go(threshold="sure"), kind="threshold", name="sure"),
     case("unknown", lambda: go(engine="gpu"), kind="engine", name="gpu"),
     case(
@@ -215,7 +228,7 @@ EVIDENCE = [
     case("counts-or-weights", lambda: cg.evidence(GOOD, MEANS)),
     case("delta-without-counts", lambda: cg.evidence(GOOD, MEANS, delta=0.1, weights=[0.5] * 4)),
     case("must-be", lambda: cg.evidence(GOOD, MEANS, COUNTS, delta=[0.05, 1e-9]), name="delta"),
-    case("spreads-if-unknown", lambda: cg.evidence(GOOD, MEANS, COUNTS, spreads=[1.0] * 4)),
+    case("spreads-if-unknown", lambda: cg.evidence(GOOD, MEANS, COUNTS, sigmas=[1.0] * 4)),
     case(
         "must-be",
         lambda: cg.evidence(problem(rewards=cg.Bernoulli()), [1.2, 0, 0, 0], [1] * 4),
@@ -249,15 +262,15 @@ def test_an_array_is_no_number_of_a_rule_or_of_rewards():
     check_refusals(
         case("must-be", lambda make=make: make(ARRAY))
         for make in (
-            lambda x: cg.FrankWolfe(pool=x),
-            lambda x: cg.FrankWolfe(kappa=x),
-            lambda x: cg.LLOO(first=x),
+            lambda x: cg.FrankWolfe(max_rivals=x),
+            lambda x: cg.FrankWolfe(sharpness=x),
+            lambda x: cg.LLOO(initial_horizon=x),
             lambda x: cg.LLOO(sparsify=x),
-            lambda x: cg.Hedge(ratio=x),
+            lambda x: cg.Hedge(horizon_factor=x),
             lambda x: cg.OFW(sparsify=x),
             lambda x: cg.Bounded(0, x),
             cg.GCBPE,
-            lambda x: cg.Gaussian(shared=x),
+            lambda x: cg.Gaussian(shared_sigma=x),
             cg.Arms,
         )
     )

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame._messages import Sentence, legible, looks
+from combgame._messages import Message, escape_control, safe_repr
 from combgame.errors import CombGameError, InputError, StoreError, UnknownNameError
 from combgame.io import from_data, problem_from
 from combgame.lab.exports import read_sheet, write_sheet
 from combgame.research.campaign import Campaign
-from combgame.storage.events import Event, seal
+from combgame.storage.events import Event, chain_hash
 from tests.said import refused
 from tests.studies import PROBLEM
 from tests.unit.test_bad_input import CIRCLE, RAGGED, Rude
@@ -98,8 +98,10 @@ def test_numbers_with_ten_thousand_digits_are_refused():
             lambda x: study(max_rounds=x),
             lambda x: study(seed=x**2),
             lambda x: cg.IntegerProgram([], x),
-            lambda x: cg.Hedge(ratio=-x),
-            lambda x: cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)).means([x * 10**200, 1]),
+            lambda x: cg.Hedge(horizon_factor=-x),
+            lambda x: cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)).check_means(
+                [x * 10**200, 1]
+            ),
         )
         for call in calls:
             with refused("must-be", InputError):
@@ -134,8 +136,8 @@ def test_a_clock_beyond_the_calendar_is_shown_as_a_number(monkeypatch):
 
 ODD = (Rude(), CIRCLE, RAGGED, {}, np.zeros((2, 2)), len, HUGE, "\ud800")
 CALLS = {
-    "Hedge": lambda x: cg.Hedge(first=x),
-    "LLOO": lambda x: cg.LLOO(ratio=x),
+    "Hedge": lambda x: cg.Hedge(initial_horizon=x),
+    "LLOO": lambda x: cg.LLOO(horizon_factor=x),
     "Matchings": lambda x: cg.Matchings(x, 2, forbidden=[x]),
     "Matchings, forbidden": lambda x: cg.Matchings(2, 2, forbidden=[x]),
     "Partition": lambda x: cg.Partition([[0, 1], [2]], x),
@@ -163,7 +165,7 @@ def test_an_odd_object_is_refused_in_one_line():
         with pytest.raises(CombGameError) as caught:
             call(value)
         text = str(caught.value)
-        assert text == legible(text) and text.encode(), (name, looks(value))
+        assert text == escape_control(text) and text.encode(), (name, safe_repr(value))
         json.dumps(caught.value.sentence.to_data())
 
 
@@ -179,10 +181,10 @@ def test_ragged_deltas_in_a_file_are_refused(tmp_path):
 
 
 def test_any_object_has_a_look():
-    assert looks(HUGE) == "<a number of about 10,001 digits>"
-    assert looks(Rude()) == "<Rude>"
-    assert looks(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
-    said = Sentence("x", "{value!r} and {n:,} of {names:list}", value=CIRCLE, n=HUGE, names=Rude())
+    assert safe_repr(HUGE) == "<a number of about 10,001 digits>"
+    assert safe_repr(Rude()) == "<Rude>"
+    assert safe_repr(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
+    said = Message("x", "{value!r} and {n:,} of {names:list}", value=CIRCLE, n=HUGE, names=Rude())
     assert str(said) == "[1, [1, [...]]] and <a number of about 10,001 digits> of <Rude>."
 
 
@@ -210,7 +212,7 @@ def changed(path, column, value, seq=2):
             "SELECT seq, kind, at, round, client, reason, data, version FROM combgame_events "
             "ORDER BY seq"
         ).fetchall():
-            before = seal(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
+            before = chain_hash(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
             db.execute("UPDATE combgame_events SET seal = ? WHERE seq = ?", (before, row[0]))
 
 

@@ -59,7 +59,7 @@ def test_comparisons_can_be_labelled_indexed_and_counted():
 def test_a_tie_that_is_run_can_be_printed():
     tied = {"rule": "lloo", "ties": "run", "max_rounds": 30}
     sim = cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1], **HOW, **tied)
-    assert ">= 30" in str(sim) and sim.report()[0]["limit"] == math.inf
+    assert ">= 30" in str(sim) and sim.summary()[0]["limit"] == math.inf
 
 
 class GreedyPart(NamedTuple):
@@ -68,16 +68,16 @@ class GreedyPart(NamedTuple):
     many: int
     last: np.ndarray
 
-    def act(self, seat, mixture):
+    def act(self, learner, weights):
         for i in range(self.many):
-            mixture.ids[i] = 0
-            mixture.weight[i] = 1.0 / self.many
-        mixture.size[0] = self.many
+            weights.ids[i] = 0
+            weights.values[i] = 1.0 / self.many
+        weights.size[0] = self.many
 
-    def feed(self, seat, mixture, catalogue, actions, reward):
+    def update(self, learner, weights, table, actions, reward):
         self.last[0] = reward[0]
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -85,13 +85,13 @@ class GreedyPart(NamedTuple):
 class Greedy(LearnerBase):
     many: int = 500
 
-    def part(self, seating):
+    def kernel(self, seating):
         return GreedyPart(self.many, np.zeros(1))
 
 
 @pytest.mark.parametrize("engine", ["python", pytest.param("auto", marks=pytest.mark.compiled)])
 def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
-    with refused("outside-arrays", cg.EngineError, part="GreedyPart", method="act") as caught:
+    with refused("outside-arrays", cg.EngineError, kernel="GreedyPart", method="act") as caught:
         cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(Greedy()), **{**HOW, "engine": engine})
     assert "`LearnerBase.room(d, home)`" in caught.value.remedy
     with pytest.raises(AssertionError, match=r"override LearnerBase\.room"):
@@ -103,11 +103,11 @@ def test_conformance_checks_speak():
         pass
 
     class WrongName(GreedyPart):
-        def act(self, seat, m):
+        def act(self, learner, m):
             m.ids[0], m.weight[0], m.size[0] = 0, 1.0, 1
 
     class Named(LearnerBase):
-        def part(self, seating):
+        def kernel(self, seating):
             return WrongName(1, np.zeros(1))
 
     with pytest.raises(cg.InputError, match="not a class"):
@@ -126,17 +126,17 @@ def single(helper):
     class Part(NamedTuple):
         last: np.ndarray
 
-        def act(self, seat, mixture):
-            mixture.ids[0], mixture.weight[0], mixture.size[0] = 0, 1.0, 1
+        def act(self, learner, weights):
+            weights.ids[0], weights.values[0], weights.size[0] = 0, 1.0, 1
 
-        def feed(self, seat, mixture, catalogue, actions, reward):
+        def update(self, learner, weights, table, actions, reward):
             self.last[0] = helper(reward[0])
 
-        def full(self):
+        def needs_resize(self):
             return False
 
     class Single(LearnerBase):
-        def part(self, seating):
+        def kernel(self, seating):
             return Part(np.zeros(1))
 
     return Single()
@@ -155,4 +155,4 @@ def test_functions_that_are_marked_later_are_compiled_too():
     for helper in (half, third):
         how = {**HOW, "runs": 1, "max_rounds": 20, "engine": "compiled"}
         sim = cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(single(helper)), **how)
-        assert len(sim.stops) == 1
+        assert len(sim.stopping_times) == 1

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .._messages import Shown
-from ..errors import InputError, StoreError, must_be, unboxed, unknown
+from .._messages import ReprText
+from ..errors import InputError, StoreError, invalid_argument, to_python_scalar, unknown_name
 
 FORMS = ("csv", "json")
 
@@ -24,14 +24,14 @@ def form_of(path: Any, form: str | None) -> str:
                 path=str(path),
             )
     elif form not in FORMS:
-        raise unknown("format", form, FORMS)
+        raise unknown_name("format", form, FORMS)
     return form
 
 
 def check_path(name: str, path: Any) -> Path:
     """A path that a system can have, or a sentence."""
     if not isinstance(path, str | os.PathLike):
-        raise must_be(name, path, "the path of a file")
+        raise invalid_argument(name, path, "the path of a file")
     try:
         made = Path(path)
         os.fsencode(made)
@@ -39,7 +39,7 @@ def check_path(name: str, path: Any) -> Path:
     except Exception:  # no text, or half a character
         fits = False
     if not fits:
-        raise must_be(name, path, "the path of a file")
+        raise invalid_argument(name, path, "the path of a file")
     return made
 
 
@@ -54,10 +54,10 @@ def check_mode(mode: Any) -> int:
     Traceback (most recent call last):
     combgame.errors.InputError: mode = 0o644 must be 0o600, 0o640 or 0o660: nobody beyond the group.
     """
-    number = unboxed(mode)
+    number = to_python_scalar(mode)
     if isinstance(number, bool) or number not in MODES:
-        shown = Shown(oct(number)) if type(number) is int and abs(number) < 2**63 else mode
-        raise must_be("mode", shown, "0o600, 0o640 or 0o660: nobody beyond the group")
+        shown = ReprText(oct(number)) if type(number) is int and abs(number) < 2**63 else mode
+        raise invalid_argument("mode", shown, "0o600, 0o640 or 0o660: nobody beyond the group")
     return int(number)
 
 

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 MOST = 20  # arms whose names can be read in one picture
 
 
-class Shown(NamedTuple):
+class DrawnFigure(NamedTuple):
     """The best first. `rest`: arms that have values but no room; `silent`: arms without any."""
 
     arms: list[Row]
@@ -33,7 +33,7 @@ class Shown(NamedTuple):
     silent: list[Row]
 
 
-def shown(arms: Sequence[Row], most: int = MOST, least_first: bool = False) -> Shown:
+def shown(arms: Sequence[Row], most: int = MOST, least_first: bool = False) -> DrawnFigure:
     """The leading arms, those of the rival that is hardest to rule out, then those with the best
     means, as many as there is room for; sorted by mean.
 
@@ -50,7 +50,7 @@ def shown(arms: Sequence[Row], most: int = MOST, least_first: bool = False) -> S
     known = sorted((one for one in arms if one["n"]), key=place)
     wanted = sorted(known, key=lambda one: (not one["leads"], not one.get("rival"), *place(one)))
     kept = {id(one) for one in wanted[:most]}
-    return Shown(
+    return DrawnFigure(
         [one for one in known if id(one) in kept],
         [one for one in known if id(one) not in kept],
         [one for one in arms if not one["n"]],

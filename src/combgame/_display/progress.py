@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from .._messages import legible
-from ..errors import either
+from .._messages import escape_control
+from ..errors import check_bool
 
 PATIENCE = 2.0  # seconds
 EVERY = 30.0  # seconds between two lines in a file or a pipe
@@ -58,7 +58,7 @@ def shown(progress: bool | None) -> bool:
     return (
         _terminal() or "ipykernel" in sys.modules
         if progress is None
-        else either("progress", progress)
+        else check_bool("progress", progress)
     )
 
 
@@ -95,12 +95,12 @@ def waiting(
         with suppress(OSError, ValueError), bar(True, bar_format="{desc}", leave=False) as line:
             while True:
                 spent = time.perf_counter() - began
-                line.set_description_str(legible(f"{doing}{more}: {spent:.0f} s"))
+                line.set_description_str(escape_control(f"{doing}{more}: {spent:.0f} s"))
                 if over.wait(every):
                     break
             if left:
                 spent, line.leave = time.perf_counter() - began, True
-                line.set_description_str(legible(f"{left} in {spent:.1f} s"), refresh=False)
+                line.set_description_str(escape_control(f"{left} in {spent:.1f} s"), refresh=False)
 
     shows, thread = shown(progress), threading.Thread(target=show, daemon=True)
     _QUIET.depth += progress is False

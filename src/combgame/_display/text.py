@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .._messages import Sentence
-from ..errors import unknown
+from .._messages import Message
+from ..errors import unknown_name
 
 
 def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
@@ -52,7 +52,7 @@ def rendered(
         return markdown(list(columns), cells, left) + "\n\n" + " ".join(notes) + "\n"
     if form == "text":
         return aligned(list(columns), cells, left) + "\n\n" + "\n".join(notes)
-    raise unknown("format", form, FORMATS)
+    raise unknown_name("format", form, FORMATS)
 
 
 class _Rows(io.StringIO):
@@ -128,7 +128,7 @@ def figure(x: float | None) -> str:
     return f"{x:,.0f}" if abs(x) >= 1e4 else f"{x:.4g}"
 
 
-def weighed(have: float, needed: float, least: int = 0) -> Sentence:
+def weighed(have: float, needed: float, least: int = 0) -> Message:
     """How much evidence there is, and how much is needed, with as many digits as tell the two
     apart. least: the values that every arm must have first, where a study waits for that alone.
 
@@ -148,4 +148,4 @@ def weighed(have: float, needed: float, least: int = 0) -> Sentence:
         if least:
             text += ", but every arm must have {least:count value} first"
     shown = {"have": f"{have:,.{digits}f}", "needed": f"{needed:,.{digits}f}"}
-    return Sentence("evidence", text, least=least, **shown)
+    return Message("evidence", text, least=least, **shown)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._messages import PYTHON, legible, looks
+from .._messages import PYTHON, escape_control, safe_repr
 from ..errors import InputError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -77,7 +77,7 @@ def say(text: str) -> None:
 
 def echo(text: str, err: bool = False) -> None:
     """To the terminal, which must not obey what somebody has put into a name."""
-    typer.echo(legible(text, kept="\n"), err=err)
+    typer.echo(escape_control(text, kept="\n"), err=err)
 
 
 def put(data: Any, text: str, as_json: bool, indent: int | None = 1) -> None:
@@ -152,10 +152,10 @@ PHRASES = {
 }
 
 
-class Shell:
+class ShellRenderer:
     """As one types it in a shell. What the shell has no word for is spelt as Python does.
 
-    >>> shell = Shell()
+    >>> shell = ShellRenderer()
     >>> shell.call("extend", (), {"max_rounds": ..., "reason": ...})
     '`combgame study extend --max-rounds ... --reason ...`'
     >>> shell.call("retract", (3, "reason"), {}), shell.option("if_exists", "replace")
@@ -184,11 +184,11 @@ class Shell:
     def option(self, name: str, value: object) -> str:
         if name not in OPTIONS:
             return PYTHON.option(name, value)
-        typed = value if isinstance(value, str) else looks(value)
+        typed = value if isinstance(value, str) else safe_repr(value)
         return OPTIONS[name] + ("" if value is ... else f" {shlex.quote(typed)}")
 
     def phrase(self, key: str) -> str:
         return self.phrases.get(key, PYTHON.PHRASES.get(key, key))
 
 
-SHELL = Shell()
+SHELL = ShellRenderer()

@@ -130,13 +130,13 @@ def said(error: CombGameError, as_json: bool) -> str:
     """What went wrong, for a person or for a program."""
     if as_json:
         return json.dumps({"error": finite(error.sentence.to_data(SHELL))})
-    return f"combgame: {error.said(SHELL)}"
+    return f"combgame: {error.render(SHELL)}"
 
 
 def noticed(message: Warning | str, *about: Any, **more: Any) -> str:
     """A warning; ours without the line of the source that gives it."""
     if isinstance(message, Notice):
-        return f"combgame: {message.sentence.said(SHELL)}\n"
+        return f"combgame: {message.sentence.render(SHELL)}\n"
     return python_warning(message, *about, **more)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import must_be
+from ..errors import invalid_argument
 from ._common import AsJson, Cluster, Jobs, Quiet, Seed, finite, how_far, say, stopped
 
 Suite = Annotated[
@@ -67,7 +67,7 @@ def bench(
 
     if mine and len(mine) > 1:
         what = "one rule: the others can be added to the same folder one by one"
-        raise must_be("mine", mine, what, of="bench")
+        raise invalid_argument("mine", mine, what, of="bench")
     own = mine[0] if mine else None
     made = contest(
         suite,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from .._display.files import save
-from ..errors import unknown
+from ..errors import unknown_name
 from ._common import (
     SHELL,
     AsJson,
@@ -77,16 +77,16 @@ def run(
 def status(store: StoreFile, as_json: AsJson = False) -> None:
     """How far a campaign is, and who is working on it."""
     from ..research.campaign.lock import holder
-    from ..research.campaign.report import duration, marked, remarks
+    from ..research.campaign.report import disambiguate, duration, remarks
     from ..research.campaign.store import open_store
 
     with open_store(store)[0] as file:
         configurations, sources, busy = (
-            marked(file.configurations()),
+            disambiguate(file.configurations()),
             file.sources(),
             file.busy(),
         )
-        twins = [one.said(SHELL) for one in remarks(file.configurations())]
+        twins = [one.render(SHELL) for one in remarks(file.configurations())]
         done, planned = (
             sum(c["stored"] for c in configurations),
             sum(c["runs"] for c in configurations),
@@ -176,7 +176,7 @@ def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJso
     from ..research.campaign.store import open_store
 
     if form not in ("csv", "json"):
-        raise unknown("format", form, ("csv", "json"))
+        raise unknown_name("format", form, ("csv", "json"))
     with open_store(store)[0] as file:
         put(show(rows(file), "json" if as_json else form), out)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .._messages import Option
-from ..errors import CombGameError, InputError, StoreError, must_be
+from .._messages import OptionHint
+from ..errors import CombGameError, InputError, StoreError, invalid_argument
 from ._common import AsJson, put
 
 LEVELS = (
@@ -63,7 +63,7 @@ def init(
     """
     from .._display.files import save
     from ..io import problem_from
-    from ..io.template import NOISE, NORMAL, Questions, written
+    from ..io.template import NOISE, NORMAL, TemplateOptions, problem_template
 
     if out.exists() and not force:
         raise StoreError(
@@ -83,13 +83,13 @@ def init(
         noise = ask.text(f"What does a measurement return ({kinds})?", "unknown")
     noise = noise or "gaussian"
     if noise not in NOISE:
-        raise must_be("noise", noise, "one of {known:list}", known=list(NOISE))
+        raise invalid_argument("noise", noise, "one of {known:list}", known=list(NOISE))
     if levels and noise not in NORMAL:
         raise InputError(
             "levels-of-noise",
             "plays with levels of their own are known for gaussian noise, and this is {noise}",
             remedy="leave out {levels}, or give gaussian or unknown noise",
-            levels=Option("levels"),
+            levels=OptionHint("levels"),
             noise=noise,
         )
     if levels is None:
@@ -99,8 +99,8 @@ def init(
         sigma = ask.real(f"What is the standard deviation of one value{within}?")
     if goal is None:
         goal = ask.text("Are large values good (maximise), or small ones (minimise)?", "maximise")
-    asked = Questions(arms, play, find, noise, sigma, goal=goal, levels=levels)
-    text = written(asked, out.name)
+    asked = TemplateOptions(arms, play, find, noise, sigma, goal=goal, levels=levels)
+    text = problem_template(asked, out.name)
     problem, _ = problem_from(tomllib.loads(text), str(out))  # or a sentence
     if schema:
         from ..io.models import problem_schema
@@ -131,7 +131,7 @@ class _Asking:
     def whether(self, question: str) -> bool:
         said = self.text(question, "no").strip().lower()
         if said not in ("yes", "y", "no", "n"):
-            raise must_be("levels", said, "yes or no")
+            raise invalid_argument("levels", said, "yes or no")
         return said[0] == "y"
 
     def real(self, question: str) -> float:
@@ -140,7 +140,7 @@ class _Asking:
                 "sigma-not-given",
                 "gaussian noise needs a sigma",
                 remedy="give {sigma}, or leave out the noise if it is not known",
-                sigma=Option("sigma"),
+                sigma=OptionHint("sigma"),
             )
         return float(typer.prompt(question, type=float))
 
@@ -173,6 +173,6 @@ def names_in(path: Path) -> list[str]:
             )
         cells = [line[heads[0]] if heads[0] < len(line) else None for line in lines]
     except CombGameError as error:
-        raise error.within("{path}", path=str(path)) from None
+        raise error.with_context("{path}", path=str(path)) from None
     said = ["" if cell is None else str(cell).strip() for cell in cells]
     return list(dict.fromkeys(name for name in said if name))

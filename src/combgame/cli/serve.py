@@ -42,9 +42,9 @@ def serve(
 
 
 def shelf_of(storage: str, make: bool) -> Any:
-    from ..lab.server.registry import Shelf
+    from ..lab.server.registry import StudyRegistry
 
-    return Shelf(storage, make=make)
+    return StudyRegistry(storage, make=make)
 
 
 @tokens.command()

@@ -38,7 +38,7 @@ def plan(
     runs: Annotated[
         int, typer.Option(min=0, help="Runs per rule; 0: only the bound and the limit, at once.")
     ] = 50,
-    shrink: Annotated[
+    gap_scales: Annotated[
         list[float] | None,
         typer.Option(
             help="What if the gaps are so many times as large? It may be repeated.",
@@ -46,7 +46,7 @@ def plan(
         ),
     ] = None,
     epsilon: Epsilon = 0.0,
-    level_sd: LevelSd = 0.0,
+    batch_sd: LevelSd = 0.0,
     seed: Seed = 0,
     max_rounds: MaxRounds = 10**6,
     jobs: Threads = 1,
@@ -69,9 +69,9 @@ def plan(
         seed=seed,
         max_rounds=max_rounds,
         jobs=jobs,
-        shrink=shrink or (1.0, 0.75, 0.5),
+        gap_scales=gap_scales or (1.0, 0.75, 0.5),
         epsilon=epsilon,
-        level_sd=level_sd,
+        batch_sd=batch_sd,
     )
     put(expected.to_dict(), str(expected), as_json)
     if picture is not None:
@@ -102,8 +102,8 @@ def simulate(
     seed: Seed = 0,
     max_rounds: MaxRounds = 10**6,
     epsilon: Epsilon = 0.0,
-    level_sd: LevelSd = 0.0,
-    relabel: Relabel = False,
+    batch_sd: LevelSd = 0.0,
+    shuffle_arms: Relabel = False,
     jobs: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -121,8 +121,8 @@ def simulate(
         jobs=jobs,
         max_rounds=max_rounds,
         epsilon=epsilon,
-        level_sd=level_sd,
-        relabel=relabel,
+        batch_sd=batch_sd,
+        shuffle_arms=shuffle_arms,
     )
 
 
@@ -138,8 +138,8 @@ def compare(
     seed: Seed = 0,
     max_rounds: MaxRounds = 10**6,
     epsilon: Epsilon = 0.0,
-    level_sd: LevelSd = 0.0,
-    relabel: Relabel = False,
+    batch_sd: LevelSd = 0.0,
+    shuffle_arms: Relabel = False,
     jobs: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -155,8 +155,8 @@ def compare(
         jobs=jobs,
         max_rounds=max_rounds,
         epsilon=epsilon,
-        level_sd=level_sd,
-        relabel=relabel,
+        batch_sd=batch_sd,
+        shuffle_arms=shuffle_arms,
     )
 
 
@@ -166,5 +166,5 @@ def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
 
     problem, means = supposed(file)
     # there is no --ties to advise
-    comparison = run(problem, means, rules=rules, ties=None, **settings)
-    put(comparison.report(), str(comparison), as_json)
+    comparison = run(problem, means, rules=rules, on_tie=None, **settings)
+    put(comparison.summary(), str(comparison), as_json)

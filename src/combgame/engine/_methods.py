@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 
-def teach_methods(
+def register_namedtuple_methods(
     types: Any,
     templates: Any,
     declare: Callable[[Any], Any],
@@ -55,13 +55,13 @@ def teach_methods(
     class Methods(templates.AttributeTemplate):  # type: ignore[misc]
         key = types.BaseNamedTuple
 
-        def generic_resolve(self, part: Any, name: str) -> Any:
-            method = inspect.getattr_static(part.instance_class, name, None)
-            if name in part.fields or not isinstance(method, FunctionType):
+        def generic_resolve(self, kernel: Any, name: str) -> Any:
+            method = inspect.getattr_static(kernel.instance_class, name, None)
+            if name in kernel.fields or not isinstance(method, FunctionType):
                 return None
             found = bound(method)
             self.context.refresh()  # it may be new
-            return types.BoundFunction(found, part)
+            return types.BoundFunction(found, kernel)
 
 
 def _bare(method: FunctionType) -> FunctionType:

@@ -17,26 +17,26 @@ from .jit import jitable
 from .state import Floats, Ints
 
 
-class Mixture(NamedTuple):
+class SparseWeights(NamedTuple):
     """w_t, a sparse distribution over actions, and its marginals w~_t."""
 
     ids: NDArray[np.int64]  # catalogue numbers, [:size]
-    weight: NDArray[np.float64]  # their weights, [:size]
-    arms: NDArray[np.float64]  # w~_t = W_A w_t, float64[d]
+    values: NDArray[np.float64]  # their weights, [:size]
+    marginals: NDArray[np.float64]  # w~_t = W_A w_t, float64[d]
     size: NDArray[np.int64]  # int64[1]
 
 
-class Catalogue(NamedTuple):
+class ActionTable(NamedTuple):
     """Every set met so far, numbered 0, 1, ...; slots by hash find the number of a set."""
 
-    members: NDArray[np.int64]  # int64[room, K]: its arms, ascending
-    length: NDArray[np.int64]  # int64[room]
-    played: NDArray[np.float64]  # N_A: how often it was chosen
-    owed: NDArray[np.float64]  # sum_s w_{s,A}: how often it should have been
+    arms: NDArray[np.int64]  # int64[room, K]: its arms, ascending
+    sizes: NDArray[np.int64]  # int64[room]
+    n_plays: NDArray[np.float64]  # N_A: how often it was chosen
+    cumulative_weight: NDArray[np.float64]  # sum_s w_{s,A}: how often it should have been
     slots: NDArray[np.int64]  # by hash: number + 1, or 0
     size: NDArray[np.int64]  # int64[1]
 
-    def find(self, action: NDArray[np.float64]) -> int:
+    def lookup(self, action: NDArray[np.float64]) -> int:
         """The number of a set, entering it if it is new."""
         key, n = 7, 0
         for a in range(action.size):
@@ -46,10 +46,10 @@ class Catalogue(NamedTuple):
         place = key % self.slots.size
         while self.slots[place] > 0:
             known = self.slots[place] - 1
-            if self.length[known] == n:
+            if self.sizes[known] == n:
                 same = True
                 for j in range(n):
-                    if action[self.members[known, j]] < 0.5:
+                    if action[self.arms[known, j]] < 0.5:
                         same = False
                         break
                 if same:
@@ -58,57 +58,57 @@ class Catalogue(NamedTuple):
         number = self.size[0]
         self.size[0] += 1
         self.slots[place] = number + 1
-        self.length[number] = n
+        self.sizes[number] = n
         j = 0
         for a in range(action.size):
             if action[a] > 0.5:
-                self.members[number, j] = a
+                self.arms[number, j] = a
                 j += 1
         return int(number)
 
-    def write(self, number: int, out: NDArray[np.float64]) -> None:
+    def decode(self, number: int, out: NDArray[np.float64]) -> None:
         """The set of a number, as a 0/1 vector."""
         for a in range(out.size):
             out[a] = 0.0
-        for j in range(self.length[number]):
-            out[self.members[number, j]] = 1.0
+        for j in range(self.sizes[number]):
+            out[self.arms[number, j]] = 1.0
 
     def dot(self, number: int, score: NDArray[np.float64]) -> float:
         """<1_A, score>."""
         total = 0.0
-        for j in range(self.length[number]):
-            total += score[self.members[number, j]]
+        for j in range(self.sizes[number]):
+            total += score[self.arms[number, j]]
         return total
 
-    def enter(self, mixture: Mixture) -> None:
+    def add_weights(self, weights: SparseWeights) -> None:
         """Book w_t: its marginals w~_t = W_A w_t into mixture.arms, its weights onto what the
         actions are owed.
         """
-        for a in range(mixture.arms.size):
-            mixture.arms[a] = 0.0
-        for i in range(mixture.size[0]):
-            number, weight = mixture.ids[i], mixture.weight[i]
-            self.owed[number] += weight
-            for j in range(self.length[number]):
-                mixture.arms[self.members[number, j]] += weight
+        for a in range(weights.marginals.size):
+            weights.marginals[a] = 0.0
+        for i in range(weights.size[0]):
+            number, weight = weights.ids[i], weights.values[i]
+            self.cumulative_weight[number] += weight
+            for j in range(self.sizes[number]):
+                weights.marginals[self.arms[number, j]] += weight
 
-    def owe(self, mixture: Mixture) -> None:
+    def add_all_weights(self, weights: SparseWeights) -> None:
         """Book a w_t with a weight for every action, in the order of numbers, whose w~_t is
         known.
         """
-        owed, weight = self.owed, mixture.weight
-        for i in range(mixture.size[0]):
+        owed, weight = self.cumulative_weight, weights.values
+        for i in range(weights.size[0]):
             owed[i] += weight[i]
 
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """True when one more set might not fit."""
-        return bool(self.size[0] >= self.length.size)
+        return bool(self.size[0] >= self.sizes.size)
 
 
-def make_catalogue(room: int, largest: int) -> Catalogue:
+def make_action_table(room: int, largest: int) -> ActionTable:
     """An empty catalogue for `room` sets of at most `largest` arms."""
     slots = 1 << max(4, int(2 * room).bit_length())  # at most half full
-    return Catalogue(
+    return ActionTable(
         np.zeros((room, largest), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room),
@@ -118,40 +118,42 @@ def make_catalogue(room: int, largest: int) -> Catalogue:
     )
 
 
-def make_mixture(room: int, d: int) -> Mixture:
-    return Mixture(np.zeros(room, np.int64), np.zeros(room), np.zeros(d), np.zeros(1, np.int64))
+def make_sparse_weights(room: int, d: int) -> SparseWeights:
+    return SparseWeights(
+        np.zeros(room, np.int64), np.zeros(room), np.zeros(d), np.zeros(1, np.int64)
+    )
 
 
-def fill_catalogue(sets: list[tuple[int, ...]], room: int, largest: int) -> Catalogue:
-    """A catalogue of different sets of ascending arms, numbered in their order: `find` for all of
+def fill_action_table(sets: list[tuple[int, ...]], room: int, largest: int) -> ActionTable:
+    """A catalogue of different sets of ascending arms, numbered in their order: `lookup` for all of
     them at once.
     """
-    new, n = make_catalogue(room, largest), len(sets)
-    new.length[:n] = [len(chosen) for chosen in sets]
-    for row, chosen in zip(new.members, sets, strict=False):
+    new, n = make_action_table(room, largest), len(sets)
+    new.sizes[:n] = [len(chosen) for chosen in sets]
+    for row, chosen in zip(new.arms, sets, strict=False):
         row[: len(chosen)] = chosen
     _index(new, n)
     return new
 
 
-def enlarge_catalogue(old: Catalogue, room: int) -> Catalogue:
+def enlarge_action_table(old: ActionTable, room: int) -> ActionTable:
     """The same catalogue with more room; numbers stay."""
-    new = make_catalogue(room, old.members.shape[1])
+    new = make_action_table(room, old.arms.shape[1])
     for before, after in zip(old[:4], new[:4], strict=True):
         after[: len(before)] = before
     _index(new, int(old.size[0]))
     return new
 
 
-def _index(new: Catalogue, n: int) -> None:
+def _index(new: ActionTable, n: int) -> None:
     """Fill the slots of the first n sets. They are known to differ, so nothing has to be
     compared.
     """
     new.size[0] = n
     keys = np.full(n, 7, np.int64)
-    for j in range(new.members.shape[1]):
-        longer = new.length[:n] > j
-        keys[longer] = (keys[longer] * 1000003 + new.members[:n][longer, j] + 1) % 2147483647
+    for j in range(new.arms.shape[1]):
+        longer = new.sizes[:n] > j
+        keys[longer] = (keys[longer] * 1000003 + new.arms[:n][longer, j] + 1) % 2147483647
     slots = [0] * new.slots.size
     for number, place in enumerate((keys % new.slots.size).tolist()):
         while slots[place]:

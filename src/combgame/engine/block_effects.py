@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jitable
-from .state import Floats, Ints, even, even_rows
+from .state import Floats, Ints, restore_array, restore_rows
 
 
 @jitable
@@ -35,7 +35,7 @@ def eliminate(rows: Floats, n: int, width: int) -> None:
 
 OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
 # tells of it so far
-# arrays that nobody but the game writes, in the order of `Blocks.mirror`
+# arrays that nobody but the game writes, in the order of `BatchEstimator.mirror`
 MIRRORED = (
     *("precision", "lead", "sure", "joined", "fresh", "offset", "piece", "arms", "value", "size"),
     *("done", "noise", "about", "trusted", "largest", "lifted"),
@@ -43,7 +43,7 @@ MIRRORED = (
 PAD = 1e-11  # of the squares of a block: more than rounding can take from what they leave over
 
 
-class Blocks(NamedTuple):
+class BatchEstimator(NamedTuple):
     precision: Floats  # float64[d]: 1/sigma^2; 1 where sigma is not known
     lead: Floats  # float64[d, d]: S, of the row's arm over the column's
     sure: Floats  # float64[d, d]: J
@@ -76,27 +76,27 @@ class Blocks(NamedTuple):
     order: Ints  # int64[d] scratch
     mark: Ints  # int64[d] scratch
 
-    def mirror(self, was: "Blocks", back: bool) -> int:
+    def mirror(self, was: "BatchEstimator", back: bool) -> int:
         """Copy what is here, or put it back; the number in MIRRORED, from 1, of the last array that
         was written, 0 if none was.
         """
         which = 0
-        which = max(which, 1 * even(self.precision, was.precision, back))
-        which = max(which, 2 * even_rows(self.lead, was.lead, back))
-        which = max(which, 3 * even_rows(self.sure, was.sure, back))
-        which = max(which, 4 * even_rows(self.joined, was.joined, back))
-        which = max(which, 5 * even_rows(self.fresh, was.fresh, back))
-        which = max(which, 6 * even(self.offset, was.offset, back))
-        which = max(which, 7 * even(self.piece, was.piece, back))
-        which = max(which, 8 * even(self.arms, was.arms, back))
-        which = max(which, 9 * even_rows(self.value, was.value, back))
-        which = max(which, 10 * even(self.size, was.size, back))
-        which = max(which, 11 * even(self.done, was.done, back))
-        which = max(which, 12 * even_rows(self.noise, was.noise, back))
-        which = max(which, 13 * even_rows(self.about, was.about, back))
-        which = max(which, 14 * even(self.trusted, was.trusted, back))
-        which = max(which, 15 * even(self.largest, was.largest, back))
-        return max(which, 16 * even(self.lifted, was.lifted, back))
+        which = max(which, 1 * restore_array(self.precision, was.precision, back))
+        which = max(which, 2 * restore_rows(self.lead, was.lead, back))
+        which = max(which, 3 * restore_rows(self.sure, was.sure, back))
+        which = max(which, 4 * restore_rows(self.joined, was.joined, back))
+        which = max(which, 5 * restore_rows(self.fresh, was.fresh, back))
+        which = max(which, 6 * restore_array(self.offset, was.offset, back))
+        which = max(which, 7 * restore_array(self.piece, was.piece, back))
+        which = max(which, 8 * restore_array(self.arms, was.arms, back))
+        which = max(which, 9 * restore_rows(self.value, was.value, back))
+        which = max(which, 10 * restore_array(self.size, was.size, back))
+        which = max(which, 11 * restore_array(self.done, was.done, back))
+        which = max(which, 12 * restore_rows(self.noise, was.noise, back))
+        which = max(which, 13 * restore_rows(self.about, was.about, back))
+        which = max(which, 14 * restore_array(self.trusted, was.trusted, back))
+        which = max(which, 15 * restore_array(self.largest, was.largest, back))
+        return max(which, 16 * restore_array(self.lifted, was.lifted, back))
 
     def lift(self, rng: np.random.Generator) -> float:
         """The level of a simulated play."""
@@ -308,7 +308,7 @@ class Blocks(NamedTuple):
             mean[a] = self.offset[a] + self.work[first, 0] / self.order[first]
 
 
-def make_blocks(precision: Floats) -> Blocks:
+def make_blocks(precision: Floats) -> BatchEstimator:
     """Nothing seen yet of arms with these 1/sigma^2.
 
     >>> blocks = make_blocks(np.ones(3))
@@ -324,7 +324,7 @@ def make_blocks(precision: Floats) -> Blocks:
     joined, fresh = np.zeros((2, d, d + 1))
     arms, piece, items, mark = np.zeros((4, d), np.int64)
     size, left, done = np.zeros((3, 1), np.int64)
-    return Blocks(
+    return BatchEstimator(
         precision.copy(),
         lead,
         sure,

@@ -15,7 +15,7 @@ MOMENT = 0.7  # seconds
 LOG = logging.getLogger("combgame.compile")
 
 
-class Made(NamedTuple):
+class CompileRecord(NamedTuple):
     """Something that was made ready to be called."""
 
     what: str
@@ -23,7 +23,7 @@ class Made(NamedTuple):
     compiled: int  # functions; none: all was on disk
 
 
-MADE: list[Made] = []  # by this process, in order
+MADE: list[CompileRecord] = []  # by this process, in order
 COUNT = [0]  # functions that this process has compiled
 
 
@@ -42,7 +42,7 @@ def telling(
             yield
     finally:
         later.cancel()
-    MADE.append(Made(what, time.perf_counter() - began, COUNT[0] - before))
+    MADE.append(CompileRecord(what, time.perf_counter() - began, COUNT[0] - before))
     if later.finished.is_set() and MADE[-1].seconds >= MOMENT:
         LOG.info("compiled %s in %.1f s", what, MADE[-1].seconds)
 
@@ -59,14 +59,14 @@ def words(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
     >>> words(recommend, (problem.game(),))
     'recommend on Subsets with Gaussian rewards'
     """
-    game: Any = next((x for x in args if hasattr(x, "actions") and hasattr(x, "rewards")), None)
-    if game is None:
+    problem: Any = next((x for x in args if hasattr(x, "actions") and hasattr(x, "rewards")), None)
+    if problem is None:
         return function.__name__
     rule: Any = next((x for x in args if hasattr(x, "choose")), None)
     rule = getattr(rule, "watched", rule)  # by a guard
     who = function.__name__ if rule is None else _name(getattr(rule, "learner", rule))
-    return f"{who} on {_name(game.actions)} with {_name(game.rewards)} rewards"
+    return f"{who} on {_name(problem.actions)} with {_name(problem.rewards)} rewards"
 
 
-def _name(part: Any) -> str:
-    return type(part).__name__.removesuffix("Part")
+def _name(kernel: Any) -> str:
+    return type(kernel).__name__.removesuffix("Part")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._messages import Option, Sentence
-from ..errors import EngineError, said_by, unknown
+from .._messages import Message, OptionHint
+from ..errors import EngineError, error_from, unknown_name
 from .jit import FUNCTIONS, PARTS
-from .kernels import leaves_of
+from .kernels import iter_leaves
 from .numba_versions import idle
 from .round import play
 from .user_code import SIGNATURE
@@ -29,7 +29,7 @@ def choose_engine(
     only if asked for.
     """
     if engine not in ENGINES:
-        raise unknown("engine", engine, ENGINES)
+        raise unknown_name("engine", engine, ENGINES)
     if engine == "python":
         return function
     # all that the choice depends on
@@ -43,7 +43,7 @@ def _choose(
     engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
 ) -> Callable[..., Any]:
     check_verbs(parts)
-    leaves = [leaf for part in parts for leaf in leaves_of(part)]
+    leaves = [leaf for kernel in parts for leaf in iter_leaves(kernel)]
     foreign = next(
         (
             x
@@ -55,19 +55,19 @@ def _choose(
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
     why = idle()
     if foreign is None and not why and (engine == "compiled" or not callback):
-        kept = compiled_entry(function, not callback and all(ours(part) for part in parts))
-        from .numba import teach
+        kept = compiled_entry(function, not callback and all(ours(kernel) for kernel in parts))
+        from .numba import register_kernels
 
-        teach()  # what has been marked since
+        register_kernels()  # what has been marked since
         return kept
     if engine == "compiled":
-        ways = {"auto": Option("engine", "auto"), "python": Option("engine", "python")}
+        ways = {"auto": OptionHint("engine", "auto"), "python": OptionHint("engine", "python")}
         remedy = "use {auto} or {python}"
         if foreign is None:
             text = "engine = 'compiled' cannot be used: {why}"
             raise EngineError("no-numba", text, remedy=remedy, why=why, **ways)
         text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
-        raise EngineError("foreign-part", text, remedy=remedy, part=type(kind).__name__, **ways)
+        raise EngineError("foreign-part", text, remedy=remedy, kernel=type(kind).__name__, **ways)
     return function
 
 
@@ -83,50 +83,50 @@ def _verbs(marked: int) -> dict[str, list[str]]:
     """Every verb of a protocol and its parameters."""
     return {
         name: list(inspect.signature(method).parameters)
-        for part in PARTS[:marked]
-        if getattr(part, "_is_protocol", False)
-        for name, method in vars(part).items()
+        for kernel in PARTS[:marked]
+        if getattr(kernel, "_is_protocol", False)
+        for name, method in vars(kernel).items()
         if inspect.isfunction(method) and not name.startswith("_")
     }
 
 
 def check_verbs(parts: tuple[Any, ...]) -> None:
     """Refuse parts in which compiled code would not find a verb."""
-    for part in parts:
-        if (said := _misfit(part)) is not None:
-            raise said_by(EngineError, said)
+    for kernel in parts:
+        if (said := _misfit(kernel)) is not None:
+            raise error_from(EngineError, said)
 
 
-def _misfit(part: Any) -> Sentence | None:
+def _misfit(kernel: Any) -> Message | None:
     """Why compiled code would not find a verb of a part: a field that hides it, or other
     parameters.
     """
-    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+    if not (isinstance(kernel, tuple) and hasattr(kernel, "_fields")):
         return None
-    own = _class_misfit(type(part), len(PARTS))
-    return own or next((said for field in part if (said := _misfit(field)) is not None), None)
+    own = _class_misfit(type(kernel), len(PARTS))
+    return own or next((said for field in kernel if (said := _misfit(field)) is not None), None)
 
 
 @functools.cache
-def _class_misfit(kind: Any, marked: int) -> Sentence | None:
+def _class_misfit(kind: Any, marked: int) -> Message | None:
     verbs = _verbs(marked)
     for field in kind._fields:
         if field in verbs:
-            return Sentence(
+            return Message(
                 "field-hides-verb",
                 "the field {part}.{field} has the name of a verb, so that compiled code cannot "
                 "tell them apart",
                 remedy="rename it",
-                part=kind.__name__,
+                kernel=kind.__name__,
                 field=field,
             )
     for name, words in verbs.items():
         method = getattr(kind, name, None)
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
-            return Sentence(
+            return Message(
                 "verb-parameters",
                 "the method {part}.{verb} must have the parameters ({parameters})",
-                part=kind.__name__,
+                kernel=kind.__name__,
                 verb=name,
                 parameters=", ".join(words),
             )
@@ -143,12 +143,12 @@ def _classes(values: tuple[Any, ...], kinds: list[type]) -> list[type]:
     return kinds
 
 
-def ours(part: Any) -> bool:
+def ours(kernel: Any) -> bool:
     """Whether every class in a part is this package's: then the compiled round can be kept on
     disk.
     """
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part).__module__.partition(".")[0] == "combgame" and all(
-            ours(field) for field in part
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        return type(kernel).__module__.partition(".")[0] == "combgame" and all(
+            ours(field) for field in kernel
         )
     return True

@@ -11,12 +11,12 @@ Part = TypeVar("Part", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compilable(part: Part) -> Part:
+def compilable(kernel: Part) -> Part:
     """Mark a Protocol: its public methods are verbs, which have the same parameters in all parts,
     and no part has a field of that name.
     """
-    PARTS.append(part)
-    return part
+    PARTS.append(kernel)
+    return kernel
 
 
 @overload
@@ -68,10 +68,10 @@ def kernel(defaults: type) -> Callable[[Part], Part]:
     False
     """
 
-    def complete(part: Part) -> Part:
+    def complete(kernel: Part) -> Part:
         for name, method in vars(defaults).items():
-            if isinstance(method, FunctionType) and not hasattr(part, name):
-                setattr(part, name, method)
-        return part
+            if isinstance(method, FunctionType) and not hasattr(kernel, name):
+                setattr(kernel, name, method)
+        return kernel
 
     return complete

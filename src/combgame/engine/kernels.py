@@ -20,28 +20,28 @@ SIMPLE = (*UNSHARED, np.random.Generator)
 LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
 
 
-def copied(part: Part) -> Part:
+def deep_copy(kernel: Part) -> Part:
     """A part with arrays of its own."""
-    kind = type(part)
-    if isinstance(part, np.ndarray):
-        return part.copy()
+    kind = type(kernel)
+    if isinstance(kernel, np.ndarray):
+        return kernel.copy()
     if kind in UNSHARED:
-        return part
-    if isinstance(part, tuple) and hasattr(kind, "_fields"):
-        fields: list[Any] = [copied(field) for field in part]
+        return kernel
+    if isinstance(kernel, tuple) and hasattr(kind, "_fields"):
+        fields: list[Any] = [deep_copy(field) for field in kernel]
         made: Part = tuple.__new__(kind, fields)  # type: ignore[type-var]
         return made
-    return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
+    return kernel if isinstance(kernel, SIGNATURE) else copy.deepcopy(kernel)
 
 
-class Mould(NamedTuple):
+class KernelTemplate(NamedTuple):
     """Makes copies of a part. What is one array in the part is one array in a copy."""
 
     arrays: list[Any]
     others: list[Any]  # what can be shared
     tuples: list[tuple[Any, Callable[[Any], Any]]]  # their kinds and fields, the inner ones first
 
-    def cast(self) -> Any:
+    def copy(self) -> Any:
         """Another copy."""
         values = [x.copy("K") for x in self.arrays] + self.others
         for kind, fields in self.tuples:
@@ -49,7 +49,7 @@ class Mould(NamedTuple):
         return values[-1]
 
 
-def mould(part: Any) -> Mould | None:
+def make_template(kernel: Any) -> KernelTemplate | None:
     """The mould of a part; None, where its arrays overlap or have gaps, or something else is in it
     than numbers and arrays.
 
@@ -60,7 +60,7 @@ def mould(part: Any) -> Mould | None:
     >>> one.counts.tolist(), two.counts.tolist()
     ([1.0, 0.0], [0.0, 0.0])
     """
-    leaves = leaves_of(part)
+    leaves = iter_leaves(kernel)
     arrays = {id(x): x for x in leaves if isinstance(x, np.ndarray)}
     others = [x for x in leaves if not isinstance(x, np.ndarray)]
     if not (_apart(list(arrays.values())) and all(isinstance(x, SHARED) for x in others)):
@@ -78,22 +78,22 @@ def mould(part: Any) -> Mould | None:
         tuples.append((type(x), itemgetter(*at) if len(at) > 1 else itemgetter(few)))
         return len(arrays) + len(others) + len(tuples) - 1
 
-    put(part)
-    return Mould([x.copy("K") for x in arrays.values()], others, tuples)
+    put(kernel)
+    return KernelTemplate([x.copy("K") for x in arrays.values()], others, tuples)
 
 
-class Original(Generic[Part]):
+class LazyTemplate(Generic[Part]):
     """A part of which copies are wanted; from the second on they are cheap."""
 
-    def __init__(self, part: Part) -> None:
-        self.part, self._asked = part, 0
-        self._mould: Mould | None = None
+    def __init__(self, kernel: Part) -> None:
+        self.part, self._asked = kernel, 0
+        self._mould: KernelTemplate | None = None
 
     def copy(self) -> Part:
         self._asked += 1
         if self._asked == 2:
-            self._mould = mould(self.part)
-        made: Part = copied(self.part) if self._mould is None else self._mould.cast()
+            self._mould = make_template(self.part)
+        made: Part = deep_copy(self.part) if self._mould is None else self._mould.copy()
         return made
 
 
@@ -105,14 +105,14 @@ def _apart(arrays: list[Any]) -> bool:
     return all(here + size <= there for (here, size), (there, _) in pairwise(spans))
 
 
-def leaves_of(part: Any) -> list[Any]:
+def iter_leaves(kernel: Any) -> list[Any]:
     """The numbers, arrays and other things that a part is made of."""
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return [leaf for field in part for leaf in leaves_of(field)]
-    return [part]
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        return [leaf for field in kernel for leaf in iter_leaves(field)]
+    return [kernel]
 
 
-def layout(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def type_key(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """All that numba's types of some values depend on; None: something else is in them."""
     try:
         return tuple(_layout(values, []))
@@ -133,7 +133,7 @@ def _layout(values: tuple[Any, ...], kinds: list[Any]) -> list[Any]:
     return kinds
 
 
-def grown(old: Part, new: Part) -> Part:
+def copy_into(old: Part, new: Part) -> Part:
     """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading
     blocks.
     """
@@ -142,6 +142,6 @@ def grown(old: Part, new: Part) -> Part:
         return new
     if isinstance(old, tuple) and hasattr(old, "_fields"):
         pairs: Any = zip(old, new, strict=True)  # type: ignore[call-overload]
-        made: Part = type(old)(*(grown(a, b) for a, b in pairs))
+        made: Part = type(old)(*(copy_into(a, b) for a, b in pairs))
         return made
     return old

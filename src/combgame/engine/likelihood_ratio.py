@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jitable
-from .protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
-from .state import Floats, Ints, View
-from .statistics import Seen
+from .protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from .state import Floats, Ints, RoundState
+from .statistics import Statistics
 
 REFERENCES = 12  # of `Weigher.quote`
 
@@ -47,7 +47,7 @@ def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
 
 @jitable
 def against(
-    rewards: Rewards,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     best: Floats,
@@ -60,12 +60,12 @@ def against(
     for a in range(best.size):
         alternative[a] = rewards.project(mean[a], a)
     n = differ(best, rival, arms, sign)
-    return rewards.distance(mean, weight, arms, sign, n, alternative)
+    return rewards.transportation_cost(mean, weight, arms, sign, n, alternative)
 
 
 @jitable
 def exchange(
-    rewards: Rewards,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     best: Floats,
@@ -93,7 +93,7 @@ def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> No
 
 
 @kernel(StoppingDefaults)
-class RatioPart(NamedTuple):
+class LikelihoodRatioKernel(NamedTuple):
     """The distance of the nearest alternative, at the counts."""
 
     threshold: Threshold
@@ -101,37 +101,55 @@ class RatioPart(NamedTuple):
     sign: Floats
     spare: Floats
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        return game.answers.nearest(
-            game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        return problem.answers.nearest_alternative(
+            problem.rewards,
+            stats.mean,
+            stats.counts,
+            state.leader,
+            state.rival,
+            state.alternative_means,
         )
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.spare)
-
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
-        return game.answers.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+        return problem.rewards.transportation_cost(
+            stats.mean, stats.counts, arms, sign, n, self.spare
+        )
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        return problem.answers.nearest_alternative(
+            problem.rewards, stats.mean, stats.counts, best, rival, alternative
+        )
+
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         return against(
-            game.rewards, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare
+            problem.rewards, stats.mean, stats.counts, best, self.arms, self.sign, rival, self.spare
         )
 
 
-class BarPart(NamedTuple):
+class ConstantThreshold(NamedTuple):
     """A threshold that is always the same."""
 
     bar: float
 
-    def level(self, t: int, which: int) -> float:
+    def critical_value(self, t: int, index: int) -> float:
         return self.bar
 
 
-NEVER = BarPart(math.inf)
+NEVER = ConstantThreshold(math.inf)
 
 
-def ratio(threshold: Threshold, d: int) -> RatioPart:
+def ratio(threshold: Threshold, d: int) -> LikelihoodRatioKernel:
     """The likelihood ratio of d arms against a threshold."""
-    return RatioPart(threshold, np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
+    return LikelihoodRatioKernel(threshold, np.zeros(d, np.int64), np.zeros(d), np.zeros(d))

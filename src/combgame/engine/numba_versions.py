@@ -5,7 +5,7 @@
 import importlib.util
 import os
 
-from .._messages import Sentence
+from .._messages import Message
 
 TRIED = ("0.63", "0.65", "0.67", "0.68")
 
@@ -27,9 +27,9 @@ def idle() -> str:
     return "NUMBA_DISABLE_JIT is set" if off else ""
 
 
-def unaccelerated(version: str, why: str) -> Sentence:
+def unaccelerated(version: str, why: str) -> Message:
     """What is said, once, where it is not used."""
-    return Sentence(
+    return Message(
         "no-accelerator",
         "under numba {version} combgame compiles without its accelerator ({why}): results and the "
         "time of a round are the same, but a first call takes up to three times as long",

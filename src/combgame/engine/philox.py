@@ -25,7 +25,7 @@ class Philox(NamedTuple):
     block: Ints  # int64[5]: the last one in four words of 32 bits; how many are left
     spare: Floats  # float64[2]: a normal number that is left over, and 1 if there is one
 
-    def turn(self) -> None:
+    def next_block(self) -> None:
         """The next block."""
         drawn, run, seed = int(self.place[2]), int(self.place[1]), int(self.place[0])
         a, b, c, d = drawn & LOW, (drawn >> 32) & LOW, run & LOW, (run >> 32) & LOW
@@ -46,7 +46,7 @@ class Philox(NamedTuple):
     def random(self) -> float:
         """Uniform on [0, 1), a multiple of 2^-53."""
         if self.block[4] < 2:
-            self.turn()
+            self.next_block()
         at = 4 - self.block[4]
         self.block[4] -= 2
         high, low = self.block[at] >> 5, self.block[at + 1] >> 6

@@ -14,35 +14,35 @@ Shapes: `d` arms; a set is a 0/1 vector float64[d]; what a verb writes comes las
 
 from typing import NamedTuple, Protocol
 
-from .action_table import Catalogue, Mixture
+from .action_table import ActionTable, SparseWeights
 from .jit import compilable, jitable, kernel
-from .state import Floats, Ints, Random, View
-from .statistics import Seen
+from .state import Floats, Ints, Random, RoundState
+from .statistics import Statistics
 
 __all__ = [
-    "Bonus",
-    "Catalogue",
-    "Costs",
-    "Ensemble",
-    "Family",
+    "ActionTable",
+    "ExplorationBonus",
+    "ExponentialFamily",
     "FixedSizeDefaults",
     "Floats",
-    "Game",
+    "GibbsDistribution",
     "Ints",
-    "Judge",
     "Learner",
-    "Mixture",
+    "LinearOracle",
+    "ProblemKernel",
     "Random",
-    "Rewards",
-    "Rivals",
-    "Rule",
-    "Seen",
+    "RewardKernel",
+    "RoundState",
+    "SamplingKernel",
+    "SetEvidence",
+    "SparseWeights",
+    "Statistics",
     "StoppingDefaults",
-    "Structure",
+    "StoppingKernel",
     "Threshold",
     "Tracker",
-    "View",
-    "Weigher",
+    "TransportationCost",
+    "UnionBound",
     "compilable",
     "jitable",
     "kernel",
@@ -50,7 +50,7 @@ __all__ = [
 
 
 @compilable
-class Family(Protocol):
+class ExponentialFamily(Protocol):
     """What a pull returns, and how unlike two means are. `arm` selects the arm's own parameters."""
 
     def divergence(self, x: float, y: float, arm: int) -> float:
@@ -58,42 +58,46 @@ class Family(Protocol):
         distances are found by their multiplier.
         """
 
-    def lower(self, x: float, level: float, arm: int) -> float:
+    def kl_lcb(self, x: float, level: float, arm: int) -> float:
         """The smallest y with d_KL(x, y) <= level: alpha in the paper."""
 
-    def upper(self, x: float, level: float, arm: int) -> float:
+    def kl_ucb(self, x: float, level: float, arm: int) -> float:
         """The largest y with d_KL(x, y) <= level: beta in the paper."""
 
-    def draw(self, mean: float, arm: int, rng: Random) -> float:
+    def sample(self, mean: float, arm: int, rng: Random) -> float:
         """One noisy value of an arm whose true mean is `mean` (simulation)."""
 
-    def estimate(self, seen: Seen) -> None:
+    def update_variance(self, stats: Statistics) -> None:
         """Bring up to date what is estimated besides the means, such as unknown variances; once a
         round, after the means.
         """
 
 
 @compilable
-class Costs(Protocol):
+class TransportationCost(Protocol):
     """What it costs to move means away from the estimates."""
 
     def project(self, x: float, arm: int) -> float:
         """The point of M, the means that are possible, nearest to x."""
 
-    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
+    def best_shift(self, x: float, weight: float, slope: float, arm: int) -> float:
         """The y in M with weight * d/dy d_KL(x, y) = slope, or the end of M in that direction."""
 
-    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
-        """Where `move` goes, to nearly all digits however near that is: y - x, weight * d_KL(x, y),
+    def best_shift_with_gradient(
+        self, x: float, weight: float, slope: float, arm: int
+    ) -> tuple[float, float, float]:
+        """Where `best_shift` goes, to nearly all digits however near that is: y - x, weight * d_KL(x, y),
         and dy/dslope (0 at an end of M).
         """
 
-    def blur(self, weight: float, arm: int) -> float:
+    def quadratic_variance(self, weight: float, arm: int) -> float:
         """sigma^2 / weight where distances have the closed form Delta^2 / (2 sum of blurs); -1
         where they do not.
         """
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
         """The arm j, not `taken`, that can overtake arm i at the least cost: ties by index.
 
         value[0] becomes that cost, the min of weight_i d(mean_i, y_i) + weight_j d(mean_j, y_j)
@@ -101,12 +105,12 @@ class Costs(Protocol):
         much as ten pairs.)
         """
 
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+    def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         """The cheapest exchange of an arm of `best` for another: value becomes (arm that leaves,
         arm that enters, cost).
         """
 
-    def distance(
+    def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         """min of sum_a weight_a d(mean_a, y_a) over y in M with sum_a sign_a y_a >= 0, a in
@@ -116,12 +120,12 @@ class Costs(Protocol):
         """
 
 
-class Rewards(Family, Costs, Protocol):
+class RewardKernel(ExponentialFamily, TransportationCost, Protocol):
     """What a pull returns; the geometry of telling two means apart."""
 
 
 @compilable
-class Structure(Protocol):
+class LinearOracle(Protocol):
     """A collection of sets of arms: actions are played, answers are asked about."""
 
     def argmax(self, score: Floats, out: Floats) -> None:
@@ -130,9 +134,9 @@ class Structure(Protocol):
     def sample(self, rng: Random, out: Floats) -> None:
         """A random set; uniform over the structure unless its documentation says otherwise."""
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -149,12 +153,12 @@ class Structure(Protocol):
 
 
 @compilable
-class Weigher(Protocol):
+class SetEvidence(Protocol):
     """The evidence against single rivals."""
 
     @property
-    def offer(self) -> Floats:
-        """float64[references, d]: prices of arms, as `quote` wrote them."""
+    def arm_prices(self) -> Floats:
+        """float64[references, d]: prices of arms, as `price_arms` wrote them."""
 
     @property
     def base(self) -> Floats:
@@ -162,28 +166,28 @@ class Weigher(Protocol):
         set.
         """
 
-    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+    def price_arms(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
         """Write prices that suit the rivals of `best`, above all the one that differs in
         arms[:n].
         """
 
-    def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         """Against the one that differs from `best` in arms[:n] (sign: +1 for those that only it
         has, -1 for those that only best has), from below.
         """
 
 
 @compilable
-class Rivals(Protocol):
+class UnionBound(Protocol):
     """The answers against which evidence is needed, and the share of delta that each of them has;
     see `StructureBase.rivals`.
     """
 
-    def odds(self, best: Floats, rival: Floats) -> float:
+    def log_weight(self, best: Floats, rival: Floats) -> float:
         """ln of the share of a rival."""
 
-    def scan(
-        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    def least_evidence(
+        self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """The least evidence plus odds against a rival, which is written; the first that is at most
         `floor`, if there is one. least: what it is against the one that `rival` has at first.
@@ -191,7 +195,7 @@ class Rivals(Protocol):
 
 
 @compilable
-class Ensemble(Protocol):
+class GibbsDistribution(Protocol):
     """A structure's sets at random, with chances proportional to exp(<1_A, score>); see
     `StructureBase.ensemble`.
     """
@@ -206,25 +210,30 @@ class Ensemble(Protocol):
 class Learner(Protocol):
     """The A-player. It has one row of state per seat: one seat, or one per candidate answer."""
 
-    def act(self, seat: int, mixture: Mixture) -> None:
-        """Write w_t: mixture.ids, mixture.weight and mixture.size. (`mixture.arms` is filled by the
+    def act(self, learner: int, weights: SparseWeights) -> None:
+        """Write w_t: mixture.ids, mixture.weight and mixture.size. (`weights.arms` is filled by the
         rule.)
         """
 
-    def feed(
-        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    def update(
+        self,
+        learner: int,
+        weights: SparseWeights,
+        table: ActionTable,
+        actions: LinearOracle,
+        reward: Floats,
     ) -> None:
-        """Learn from the reward r_t of the arms; `mixture` is what `act` wrote this round."""
+        """Learn from the reward r_t of the arms; `weights` is what `act` wrote this round."""
 
-    def full(self) -> bool:
-        """True when the next `feed` might not fit into the arrays."""
+    def needs_resize(self) -> bool:
+        """True when the next `update` might not fit into the arrays."""
 
 
 @compilable
 class Tracker(Protocol):
     """Turns the weights w_t into one action."""
 
-    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+    def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
         """The id of the action to play."""
 
 
@@ -232,82 +241,95 @@ class Tracker(Protocol):
 class Threshold(Protocol):
     """The stopping threshold, for each of the deltas it was made for."""
 
-    def level(self, t: int, which: int) -> float:
+    def critical_value(self, t: int, index: int) -> float:
         """beta(t, delta[which]) after t rounds."""
 
 
 @compilable
-class Bonus(Protocol):
+class ExplorationBonus(Protocol):
     """The exploration bonus."""
 
-    def explore(self, t: int) -> float:
+    def value(self, t: int) -> float:
         """f(t)."""
 
 
-class Game(NamedTuple):
+class ProblemKernel(NamedTuple):
     """The parts of a problem, and the stopping rule."""
 
-    actions: Structure
-    answers: Structure
-    rewards: Rewards
-    judge: "Judge"
+    actions: LinearOracle
+    answers: LinearOracle
+    rewards: RewardKernel
+    stopping: "StoppingKernel"
 
 
 @compilable
-class Judge(Protocol):
+class StoppingKernel(Protocol):
     """A stopping rule at work: what was seen, as evidence against a threshold."""
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
         """The evidence for view.best; writes the rival that it is least against, and the means at
         which that one is as good.
 
-        A rule that is happy with less than `weakest` while nothing can stop may return more; it
+        A rule that is happy with less than `least_evidence` while nothing can stop may return more; it
         also writes seen.worth.
         """
 
-    def level(self, t: int, which: int) -> float:
+    def critical_value(self, t: int, index: int) -> float:
         """The threshold: beta(t, delta[which]) after t rounds."""
 
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def expected_growth(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         """For sampling rules: at how many times the present counts a run can expect to stop, from
-        what `look` saw and the nearest rival; 0 where rivals are told apart by the likelihood ratio
+        what `evaluate` saw and the nearest rival; 0 where rivals are told apart by the likelihood ratio
         alone.
         """
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
         """The evidence against a rival, less what it is charged, at the counts that `foresee`
         expects; arms[:n] and sign[:n]: the arms in which the rival differs, as in
-        `Rewards.distance`.
+        `RewardKernel.transportation_cost`.
         """
 
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
     ) -> float:
-        """The least evidence for `best` against any rival, at what `look` saw last; writes as that
+        """The least evidence for `best` against any rival, at what `evaluate` saw last; writes as that
         does.
         """
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        """The evidence for `best` against a given rival, at what `look` saw last."""
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
+        """The evidence for `best` against a given rival, at what `evaluate` saw last."""
 
 
 @compilable
-class Rule(Protocol):
+class SamplingKernel(Protocol):
     """Chooses the next action."""
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         """Write the next action to view.action. view.rival and view.alternative are free to be
         overwritten.
         """
 
-    def full(self) -> bool:
+    def needs_resize(self) -> bool:
         """True when the next `choose` might not fit into the rule's arrays."""
 
 
 class FixedSizeDefaults:
     """Default methods of a rule or a learner whose arrays never grow."""
 
-    def full(self) -> bool:
+    def needs_resize(self) -> bool:
         """Return False: the next call always fits."""
         return False
 
@@ -317,14 +339,18 @@ class StoppingDefaults:
 
     threshold: Threshold
 
-    def level(self, t: int, which: int) -> float:
+    def critical_value(self, t: int, index: int) -> float:
         """Return the value of the threshold."""
-        return self.threshold.level(t, which)
+        return self.threshold.critical_value(t, index)
 
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def expected_growth(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         """Return 0: rivals are told apart by the likelihood ratio alone."""
         return 0.0
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
         """Return 0, which nobody asks for as long as `foresee` returns 0."""
         return 0.0

@@ -16,23 +16,23 @@ FixedInts = Annotated[Ints, "fixed"]
 Random = np.random.Generator
 
 
-class Found(NamedTuple):
+class BatchResult(NamedTuple):
     """What many runs left."""
 
-    stops: Ints  # int64[runs, deltas]
-    winners: Any  # uint8[runs, deltas, d]
-    leaders: Any  # uint8[runs, d]
-    leads: Floats  # float64[runs]
+    stopping_times: Ints  # int64[runs, deltas]
+    recommended: Any  # uint8[runs, deltas, d]
+    final_leaders: Any  # uint8[runs, d]
+    final_leads: Floats  # float64[runs]
     rounds: Ints  # int64[runs]
-    ended: Ints  # int64[runs]: how, as `round.play` says it
+    status: Ints  # int64[runs]: how, as `round.play` says it
 
 
-class View(NamedTuple):
+class RoundState(NamedTuple):
     """What is thought of it, and what to do next."""
 
-    best: Floats  # I_t
+    leader: Floats  # I_t
     rival: Floats  # J: the closest answer
-    alternative: Floats  # lambda: the closest means with another answer
+    alternative_means: Floats  # lambda: the closest means with another answer
     evidence: Floats  # float64[1]: the generalised likelihood ratio at the counts
     action: Floats  # A_t
 
@@ -50,7 +50,7 @@ def vector(arms: Iterable[int], d: int) -> Floats:
 
 
 @jitable
-def even(now: Any, was: Any, back: bool) -> int:
+def restore_array(now: Any, was: Any, back: bool) -> int:
     """Copy an array; back: the other way round, if something was written: then 1 is returned."""
     written = 0
     for i in range(now.size):
@@ -63,8 +63,8 @@ def even(now: Any, was: Any, back: bool) -> int:
 
 
 @jitable
-def even_rows(now: Floats, was: Floats, back: bool) -> int:
+def restore_rows(now: Floats, was: Floats, back: bool) -> int:
     written = 0
     for i in range(now.shape[0]):
-        written = max(written, even(now[i], was[i], back))
+        written = max(written, restore_array(now[i], was[i], back))
     return written

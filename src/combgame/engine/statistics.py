@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .block_effects import Blocks, make_blocks
+from .block_effects import BatchEstimator, make_blocks
 from .numerics import two_sum
 from .state import Floats, Ints, Random
 
@@ -13,7 +13,7 @@ OFTEN = 12.0
 
 
 class IndependentEstimator(NamedTuple):
-    """Stands in for `Blocks` where plays have no level of their own: its methods do nothing.
+    """Stands in for `BatchEstimator` where plays have no level of their own: its methods do nothing.
 
     Every array is handed on at every call, so that these few take less time to compile.
     """
@@ -42,34 +42,34 @@ class IndependentEstimator(NamedTuple):
         pass
 
 
-class Seen(NamedTuple):
+class Statistics(NamedTuple):
     """What has been observed."""
 
     counts: Floats  # N~_{t-1}: values seen per arm
     sums: Floats  # their sums
     mean: Floats  # mu_{t-1}
-    feasible: Floats  # mu~_{t-1}: its projection on M
-    clock: Ints  # int64[1]: t - 1, the rounds played
+    projected_mean: Floats  # mu~_{t-1}: its projection on M
+    n_rounds: Ints  # int64[1]: t - 1, the rounds played
     squares: Floats  # sums of (value - mean)^2
-    rest: Floats  # what rounding has left out of the sums
+    compensation: Floats  # what rounding has left out of the sums
     # what the counts are worth to the stopping rule, written by its judge; the counts where there
     # is none
-    worth: Floats
+    effective_counts: Floats
     # float64[4, d], of values x with weights v that were fixed before x was seen: sum v, sum v^2,
     # sum v (x - origin), and the origin, which is the first value
-    weighed: Floats
-    group: Ints  # int64[d]: arms that vary alike have the same number
+    weighted_sums: Floats
+    variance_group: Ints  # int64[d]: arms that vary alike have the same number
     # float64[3, groups], how the values of a group vary (`add_residual`): how many squares of
     # deviations were added up, their sum, and how many there were when the play was chosen
-    noise: Floats
+    residuals: Floats
     # int64[1]: 1 while what is played was fixed before any value was seen
-    start: Ints
-    blocks: Blocks  # differences within plays, where every play has a level of its own
+    in_initial_design: Ints
+    batch: BatchEstimator  # differences within plays, where every play has a level of its own
 
     def begin_play(self) -> None:
         """Begin a play, or values told together: the order among them decides nothing."""
-        for g in range(self.noise.shape[1]):
-            self.noise[2, g] = self.noise[0, g]
+        for g in range(self.residuals.shape[1]):
+            self.residuals[2, g] = self.residuals[0, g]
 
     def add_value(
         self, arm: int, mean: float, n: float, total: float, weight: float, residual: bool
@@ -95,14 +95,14 @@ class Seen(NamedTuple):
         self.add_weighted(arm, mean, n, weight)
         before = self.counts[arm]
         if before > 0.0:
-            off = mean - (self.sums[arm] + self.rest[arm]) / before
+            off = mean - (self.sums[arm] + self.compensation[arm]) / before
             if residual:
-                self.add_residual(arm, off, n, before, self.noise[2, self.group[arm]])
+                self.add_residual(arm, off, n, before, self.residuals[2, self.variance_group[arm]])
             if n == 1.0:
                 self.squares[arm] += off * off * before / (before + 1.0)
         rounded, lost = two_sum(self.sums[arm], total)
         self.sums[arm] = rounded
-        self.rest[arm] += lost  # so that means are right to their last digit
+        self.compensation[arm] += lost  # so that means are right to their last digit
         self.counts[arm] += n
 
     def add_weighted(self, arm: int, mean: float, n: float, weight: float) -> None:
@@ -111,7 +111,7 @@ class Seen(NamedTuple):
         With the number of values of all arms, divided by that of this arm, for a weight, the total
         weights of all arms grow at the same rate.
         """
-        weighed = self.weighed
+        weighed = self.weighted_sums
         if weighed[0, arm] == 0.0:
             weighed[3, arm] = mean
         weighed[0, arm] += n * weight
@@ -138,17 +138,17 @@ class Seen(NamedTuple):
         earlier values, is sigma^2 chi^2. Later on plays do depend on values; the square is then
         taken without the factor N/(n + N), which makes it larger.
         """
-        g = self.group[arm]
-        if self.start[0] > 0:
-            self.noise[0, g] += 1.0
-            self.noise[1, g] += off * off * n * (before / (before + n))
+        g = self.variance_group[arm]
+        if self.in_initial_design[0] > 0:
+            self.residuals[0, g] += 1.0
+            self.residuals[1, g] += off * off * n * (before / (before + n))
         elif OFTEN * before >= n * had:
-            self.noise[0, g] += 1.0
-            self.noise[1, g] += off * off * n
+            self.residuals[0, g] += 1.0
+            self.residuals[1, g] += off * off * n
 
 
-def blank(d: int, group: Ints | None = None, precision: Floats | None = None) -> Seen:
-    """Nothing seen yet of d arms. group: see `Seen`; precision: their 1/sigma^2, where plays have
+def blank(d: int, group: Ints | None = None, precision: Floats | None = None) -> Statistics:
+    """Nothing seen yet of d arms. group: see `Statistics`; precision: their 1/sigma^2, where plays have
     levels.
     """
     counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
@@ -160,7 +160,7 @@ def blank(d: int, group: Ints | None = None, precision: Floats | None = None) ->
         if precision is None
         else make_blocks(precision)
     )
-    return Seen(
+    return Statistics(
         counts,
         sums,
         mean,

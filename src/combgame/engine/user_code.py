@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CombGameError, EngineError
-from .protocols import Rewards
+from .protocols import RewardKernel
 from .state import Floats, Random
 
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 FAILURES: list[BaseException] = []  # what a callback raised, until somebody picks it up
 
 
-class CallbackPart(NamedTuple):
+class CallbackKernel(NamedTuple):
     call: Any  # SIGNATURE: (address of the scores, address of the set, d) -> 0 if all is well
     scores: Floats  # scratch
 
@@ -45,16 +45,16 @@ class CallbackPart(NamedTuple):
         if self.call(self.scores.ctypes, out.ctypes, self.scores.size) != 0:
             raise RuntimeError("the oracle failed")
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        return math.nan  # asked about through `answer_part`
+        return math.nan  # asked about through `answer_kernel`
 
 
 def _view(address: int, n: int) -> Floats:
@@ -62,7 +62,7 @@ def _view(address: int, n: int) -> Floats:
     return np.ctypeslib.as_array((ctypes.c_double * n).from_address(address))
 
 
-def callback_part(solve: Callable[[Floats], Floats], d: int) -> CallbackPart:
+def callback_part(solve: Callable[[Floats], Floats], d: int) -> CallbackKernel:
     """A part that calls `solve`, a function from scores to a 0/1 vector."""
 
     def call(score: int, out: int, n: int) -> int:
@@ -73,7 +73,7 @@ def callback_part(solve: Callable[[Floats], Floats], d: int) -> CallbackPart:
             return 1
         return 0
 
-    return CallbackPart(SIGNATURE(call), np.zeros(d))
+    return CallbackKernel(SIGNATURE(call), np.zeros(d))
 
 
 @contextmanager
@@ -91,7 +91,7 @@ LIBRARIES = ("combgame", "numba", "numpy")
 CODE, RAISED = "outside-arrays", "part-raised"
 
 
-class Place(NamedTuple):
+class UserCodeLocation(NamedTuple):
     """A line of a user's code, and the part that it belongs to, if it is a method."""
 
     kind: type | None
@@ -130,7 +130,7 @@ def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterat
         raise _raised(place, error) from error
 
 
-def _place(trace: TracebackType | None) -> Place | None:
+def _place(trace: TracebackType | None) -> UserCodeLocation | None:
     """The innermost line that is not a library's."""
     found = None
     while trace is not None:
@@ -138,12 +138,12 @@ def _place(trace: TracebackType | None) -> Place | None:
         if str(frame.f_globals.get("__name__")).partition(".")[0] not in LIBRARIES:
             code, me = frame.f_code, frame.f_locals.get("self")
             kind = None if me is None else type(me)
-            found = Place(kind, code.co_name, trace.tb_lineno, code.co_filename)
+            found = UserCodeLocation(kind, code.co_name, trace.tb_lineno, code.co_filename)
         trace = trace.tb_next
     return found
 
 
-def _owned(place: Place | None, kinds: list[type]) -> Place | None:
+def _owned(place: UserCodeLocation | None, kinds: list[type]) -> UserCodeLocation | None:
     """The same, with the part if that is among some: compiled code does not say which it was."""
     if place is None or place.kind is not None:
         return place
@@ -156,7 +156,7 @@ def _owned(place: Place | None, kinds: list[type]) -> Place | None:
     return place._replace(kind=max(found, key=lambda one: one[0])[1]) if found else place
 
 
-def _raised(place: Place, error: Exception) -> EngineError:
+def _raised(place: UserCodeLocation, error: Exception) -> EngineError:
     text = "{method} raised {error}: line {line} of {file}"
     if place.kind is not None:
         text = "{part}.{method} raised {error}: line {line} of {file}"
@@ -165,7 +165,7 @@ def _raised(place: Place, error: Exception) -> EngineError:
         RAISED,
         text,
         remedy="mend it; docs/new-part.md says what parts of your own are given, and may write",
-        part="" if place.kind is None else place.kind.__name__,
+        kernel="" if place.kind is None else place.kind.__name__,
         method=place.method,
         error=" ".join(said.split()),
         line=place.line,
@@ -182,7 +182,7 @@ def foreign_parts(parts: Any) -> list[type]:
     return list(dict.fromkeys([*([type(parts)] if own else []), *inner]))
 
 
-def _said(place: Place | None, kinds: list[type], reason: str) -> EngineError:
+def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> EngineError:
     text, named = "a part reached outside an array ({reason})", [kind.__name__ for kind in kinds]
     if place is not None:
         kinds = [] if place.kind is None else [place.kind]
@@ -202,7 +202,7 @@ def _said(place: Place | None, kinds: list[type], reason: str) -> EngineError:
         CODE,
         text,
         remedy=remedy,
-        part=" or ".join(named),
+        kernel=" or ".join(named),
         method="" if place is None else place.method,
         line=0 if place is None else place.line,
         file="" if place is None else place.file,

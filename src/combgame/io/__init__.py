@@ -2,16 +2,16 @@
 it.
 """
 
-from .descriptions import alike, from_data, identity, to_data
+from .descriptions import from_data, identity, same_description, to_data
 from .problem_file import problem_from, read_problem, read_toml, rule_from
 
 __all__ = [
-    "alike",
     "from_data",
     "identity",
     "problem_from",
     "read_problem",
     "read_toml",
     "rule_from",
+    "same_description",
     "to_data",
 ]

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .._values import Description, arguments, is_value, short, telling
+from .._values import Description, arguments, is_value, non_default_arguments, short_repr
 from ..errors import CombGameError, InputError
 from ..rules.bonuses import StylisedBonus, TheoryBonus
-from ..structures import Geometry
-from .parsing import Place
+from ..structures import PolytopeGeometry
+from .parsing import Location
 
 CLASS = ("kind", "module", "qualname")  # what a table says of a class
 
@@ -55,10 +55,14 @@ def to_data(value: Any) -> Any:
 def _table(described: Any) -> dict[str, Any]:
     kind = type(described)
     ours = kind.__module__.split(".")[0] == "combgame"
-    said = {one.name: one.value for one in telling(described)} if ours else arguments(described)
+    said = (
+        {one.name: one.value for one in non_default_arguments(described)}
+        if ours
+        else arguments(described)
+    )
     if set(CLASS) & set(said):
         text = "{what} has an argument of the name kind, module or qualname, which name its class"
-        raise InputError("reserved-name", text, remedy="rename it", what=short(described))
+        raise InputError("reserved-name", text, remedy="rename it", what=short_repr(described))
     function = next(
         (name for name, one in said.items() if callable(one) and not is_value(one)), None
     )
@@ -68,7 +72,7 @@ def _table(described: Any) -> dict[str, Any]:
             "can hold"
         )
         remedy = "list its sets with Listed, or use it from Python only"
-        about = {"what": short(described), "argument": function}
+        about = {"what": short_repr(described), "argument": function}
         raise InputError("function-described", text, remedy=remedy, **about)
     where = {} if ours else {"module": kind.__module__, "qualname": kind.__qualname__}
     return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in said.items()}}
@@ -85,12 +89,12 @@ def from_data(data: Any, where: str = "data") -> Any:
     Problem(Arms(3), rewards=Gaussian(sigma=0.1))
     """
     try:
-        return _made(data, Place(where))
+        return _made(data, Location(where))
     except RecursionError:
-        raise Place(where).must_be(data, "tables and lists that are not in themselves") from None
+        raise Location(where).must_be(data, "tables and lists that are not in themselves") from None
 
 
-def _made(data: Any, at: Place) -> Any:
+def _made(data: Any, at: Location) -> Any:
     if isinstance(data, list | tuple):
         return tuple(_made(one, at) for one in data)
     if not isinstance(data, Mapping):
@@ -115,28 +119,29 @@ def _made(data: Any, at: Place) -> Any:
         raise at.within(InputError("bad-arguments", text, remedy=remedy, **about)) from error
 
 
-def _ours(name: Any, at: Place) -> type:
+def _ours(name: Any, at: Location) -> type:
     known = {
-        kind.__name__: kind for kind in (*below(Description), Geometry, StylisedBonus, TheoryBonus)
+        kind.__name__: kind
+        for kind in (*all_subclasses(Description), PolytopeGeometry, StylisedBonus, TheoryBonus)
     }
     if not isinstance(name, str) or name not in known:
         raise at.at("kind").unknown(name, sorted(known))
     return known[name]
 
 
-def below(base: type) -> Iterator[type]:
+def all_subclasses(base: type) -> Iterator[type]:
     """The classes of this package that derive from one, but for those that only others derive
     from.
     """
     kind: type
     for kind in base.__subclasses__():
         if kind.__module__.split(".")[0] == "combgame":
-            yield from below(kind)
+            yield from all_subclasses(kind)
             if not kind.__name__.endswith(("Base", "Bracketed")):
                 yield kind
 
 
-def _foreign(data: Mapping[str, Any], at: Place) -> Any:
+def _foreign(data: Mapping[str, Any], at: Location) -> Any:
     """A class of somebody else's, if it is there, and if it is one that describes: data must not
     call what they like.
     """
@@ -159,14 +164,14 @@ def _foreign(data: Mapping[str, Any], at: Place) -> Any:
     return kind
 
 
-def alike(data: Any) -> Any:
+def same_description(data: Any) -> Any:
     """Data in which equal numbers are written alike: 1.0 as 1. Descriptions that are equal have the
     same.
     """
     if isinstance(data, Mapping):
-        return {key: alike(one) for key, one in data.items()}
+        return {key: same_description(one) for key, one in data.items()}
     if isinstance(data, list | tuple):
-        return [alike(one) for one in data]
+        return [same_description(one) for one in data]
     return int(data) if isinstance(data, float) and data.is_integer() else data
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from .._messages import LONGEST
 from ..engine.state import Floats
-from ..errors import CombGameError, InputError, real, whole
+from ..errors import CombGameError, InputError, check_int, is_real
 from ..problem import Problem
 from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
 from ..rules.presets import PRESETS
-from ..structures import Geometry
-from .parsing import Place, keyed, together
+from ..structures import PolytopeGeometry
+from .parsing import Location, keyed, together
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -73,7 +73,7 @@ def read_problem(path: str | os.PathLike[str]) -> tuple[Problem, Floats | None]:
 
 
 def problem_from(
-    data: Mapping[str, Any], where: str | Place = "problem"
+    data: Mapping[str, Any], where: str | Location = "problem"
 ) -> tuple[Problem, Floats | None]:
     """The problem that plain data describe, and the true means if they have them; `where` begins
     every error.
@@ -92,13 +92,13 @@ def problem_from(
 
     from .models import ProblemFile
 
-    root = where if isinstance(where, Place) else Place(where)
+    root = where if isinstance(where, Location) else Location(where)
     if not isinstance(data, Mapping):
         raise root.must_be(data, "a table", "the keys are {keys:list}", keys=_keys(()))
     given = data.get("names")
     names = list(given) if isinstance(given, list | tuple) else []
     context = {"names": [one for one in names if isinstance(one, str)]}
-    at = Place("", root.key)  # what is wrong is said of the file once
+    at = Location("", root.key)  # what is wrong is said of the file once
     try:
         read = ProblemFile.model_validate(data, context=context)
     except ValidationError as error:
@@ -126,7 +126,7 @@ def problem_from(
     if not errors:
         problem = made("", Problem, actions, answers, rewards, read.names, read.bounds, read.goal)
         if problem is not None and read.truth is not None:
-            means = made("truth", problem.means, read.truth.means)
+            means = made("truth", problem.check_means, read.truth.means)
     if errors:
         raise together(errors, root.where)
     return problem, means
@@ -140,7 +140,7 @@ def _keys(path: tuple[Any, ...]) -> list[str]:
     return list(table.model_fields)
 
 
-def _error(error: "ErrorDetails", at: Place, data: Any, names: list[Any]) -> InputError:
+def _error(error: "ErrorDetails", at: Location, data: Any, names: list[Any]) -> InputError:
     """Return an error of pydantic's as a sentence with the code that programs know."""
     from .models import REWARDS, STRUCTURES, TAGS
 
@@ -178,7 +178,7 @@ def _error(error: "ErrorDetails", at: Place, data: Any, names: list[Any]) -> Inp
     return at.must_be(value, "{said}", said=said)
 
 
-def rule_from(data: str | Mapping[str, Any], where: str | Place = "rule") -> RuleBase:
+def rule_from(data: str | Mapping[str, Any], where: str | Location = "rule") -> RuleBase:
     """The rule of a preset's name, or of a table: a rule or a learner by name, with other values
     for their options.
 
@@ -189,7 +189,7 @@ def rule_from(data: str | Mapping[str, Any], where: str | Place = "rule") -> Rul
     >>> rule_from({"rule": "uniform", "start": "full"})
     Uniform(start='full')
     """
-    at = where if isinstance(where, Place) else Place(where)
+    at = where if isinstance(where, Location) else Location(where)
     made: RuleBase
     if isinstance(data, str):
         made = _preset(data, at, PRESETS)
@@ -249,13 +249,13 @@ def _options(described: Any) -> dict[str, Any]:
     )
 
 
-def _preset(name: Any, at: Place, known: Mapping[str, Any]) -> Any:
+def _preset(name: Any, at: Location, known: Mapping[str, Any]) -> Any:
     if not isinstance(name, str) or name not in known:
         raise at.unknown(name, known)
     return known[name]
 
 
-def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
+def _option(key: str, value: Any, usual: Any, at: Location) -> Any:
     """A value of the type that the option has now; those that are made of several numbers are
     tables.
     """
@@ -267,19 +267,19 @@ def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
         except InputError as error:
             raise at.within(error) from None
     if key == "geometry" and isinstance(value, Mapping):
-        table = keyed(value, at, Geometry._fields)
+        table = keyed(value, at, PolytopeGeometry._fields)
         kinds = (1.0, 1.0, 1.0, True)
-        read = zip(Geometry._fields, kinds, strict=True)
-        return Geometry(*(_option(one, table[one], kind, at.at(one)) for one, kind in read))
+        read = zip(PolytopeGeometry._fields, kinds, strict=True)
+        return PolytopeGeometry(*(_option(one, table[one], kind, at.at(one)) for one, kind in read))
     if isinstance(usual, bool):
         if not isinstance(value, bool):
             raise at.must_be(value, "true or false")
         return value
     if isinstance(usual, int):
         try:
-            return whole(at.key, value, 0)
+            return check_int(at.key, value, 0)
         except InputError as error:
-            raise error.within(where=at.where) from None
+            raise error.with_context(where=at.where) from None
     if isinstance(usual, float):
         return float(_number(value, at))
     if isinstance(usual, str) and not isinstance(value, str):
@@ -287,7 +287,7 @@ def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _number(value: Any, at: Place) -> Any:
-    if not real(value):
+def _number(value: Any, at: Location) -> Any:
+    if not is_real(value):
         raise at.must_be(value, "a number")
     return value

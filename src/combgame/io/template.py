@@ -54,7 +54,7 @@ NO_LEVEL = """\
 # level = "per play\""""
 
 
-class Questions(NamedTuple):
+class TemplateOptions(NamedTuple):
     """What one has to know to write a problem down."""
 
     names: Sequence[str]
@@ -68,12 +68,12 @@ class Questions(NamedTuple):
     levels: bool = False  # whether all that one play measures may read high or low together
 
 
-def written(asked: Questions, file: str = "problem.toml") -> str:
+def problem_template(asked: TemplateOptions, file: str = "problem.toml") -> str:
     """The file as a text.
 
     >>> from combgame.io import problem_from
     >>> import tomllib
-    >>> text = written(Questions(["wt", "K7R", "L3P"], 2, 1, "gaussian", 0.1))
+    >>> text = written(TemplateOptions(["wt", "K7R", "L3P"], 2, 1, "gaussian", 0.1))
     >>> problem_from(tomllib.loads(text))[0]
     Problem(Subsets(3, 2), Arms(3), Gaussian(sigma=0.1), names=('wt', 'K7R', 'L3P'))
     >>> before, _, truth = text.partition("# [truth.means]")  # and with the last # taken off

@@ -2,10 +2,10 @@
 
 from ..storage.events import Event
 from .decision import Decision
-from .outliers import Doubt
+from .outliers import Outlier
 from .round import Round
 from .snapshot import Replay
 from .status import Rival, Status
 from .study import Study
 
-__all__ = ["Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"]
+__all__ = ["Decision", "Event", "Outlier", "Replay", "Rival", "Round", "Status", "Study"]

@@ -12,49 +12,51 @@ from typing import Any
 
 import numpy as np
 
-from .._messages import Sentence
+from .._messages import Message
 from ..engine.user_code import own_bounds, own_errors
 from . import diagnostics
-from .corrections import spent
-from .diagnostics import Noise, Squares, typical
-from .estimates import Estimate, Margin
+from .corrections import delta_after_corrections
+from .diagnostics import NoiseCheck, VarianceComponents, typical
+from .estimates import Estimate, LeadInterval
 from .estimates import estimates as estimates_of
 from .estimates import margin as margin_of
 from .monitor import COMPILED_FROM, Monitor
-from .outliers import Doubt, doubts_within
+from .outliers import Outlier, doubts_within
 from .outliers import doubts as doubts_of
 
 
-def noise(monitor: Monitor) -> Noise | None:
+def noise(monitor: Monitor) -> NoiseCheck | None:
     """Compare how the values vary with what was stated."""
     history = monitor.history
     problem, late, early = monitor.setting.problem, history.late_stats, history.initial_residuals
-    return diagnostics.noise(problem, history.seen, late, early)
+    return diagnostics.noise(problem, history.stats, late, early)
 
 
-def doubts(monitor: Monitor) -> tuple[Doubt, ...]:
+def doubts(monitor: Monitor) -> tuple[Outlier, ...]:
     """Find values that are hard to believe."""
     problem, history, misfit = monitor.setting.problem, monitor.history, noise(monitor)
     wrong = misfit is not None and misfit.contradicted
-    if problem.rewards.levels():  # some values that are mistakes contradict sigma, too
-        return doubts_within(problem, history.within(), problem.rewards.known and not wrong)
+    if problem.rewards.has_batch_effect():  # some values that are mistakes contradict sigma, too
+        return doubts_within(
+            problem, history.within(), problem.rewards.variance_known and not wrong
+        )
     # where sigma is contradicted, good data would be doubted
-    scale = typical(problem, history.seen, history.extremes) if wrong else 1.0
+    scale = typical(problem, history.stats, history.extremes) if wrong else 1.0
     outside = {number for number, *_ in history.outside}
-    found = doubts_of(problem, history.seen, history.extremes, scale=scale)
-    return tuple(one._replace(outside=one.round in outside) for one in found)
+    found = doubts_of(problem, history.stats, history.extremes, scale=scale)
+    return tuple(one._replace(external=one.round in outside) for one in found)
 
 
 def estimates(monitor: Monitor) -> list[Estimate]:
     """Estimate all arms, with intervals that hold at all times."""
     state, given = monitor.told, monitor.setting.problem
-    best = state.view.best if monitor.compared else np.zeros(monitor.problem.d)
-    made = estimates_of(monitor.problem, state.game, state.seen, best, monitor.delta)
+    best = state.state.leader if monitor.compared else np.zeros(monitor.problem.d)
+    made = estimates_of(monitor.problem, state.kernel, state.stats, best, monitor.delta)
     if given is monitor.problem:
         return made
 
     def turned(x: float | None) -> float | None:
-        return None if x is None else float(given.inside(x))
+        return None if x is None else float(given.to_internal(x))
 
     return [
         one._replace(mean=turned(one.mean), low=turned(one.high), high=turned(one.low))
@@ -62,21 +64,21 @@ def estimates(monitor: Monitor) -> list[Estimate]:
     ]
 
 
-def margin(monitor: Monitor, certified: bool = False) -> Margin | None:
+def margin(monitor: Monitor, certified: bool = False) -> LeadInterval | None:
     """Estimate the lead of the leading answer over the nearest rival, and how much it can lack."""
     state, (_, rival) = monitor.told, monitor.weakest()
     if not monitor.comparable(rival):
         return None
-    setting, best = monitor.setting, state.view.best
+    setting, best = monitor.setting, state.state.leader
     surely = certified and monitor.stopping.validity.proved
     least = 0.0 - setting.epsilon if surely else -math.inf  # no -0
-    made = margin_of(monitor.problem, state.game, state.seen, best, rival, monitor.delta, least)
+    made = margin_of(monitor.problem, state.kernel, state.stats, best, rival, monitor.delta, least)
     if made is None:
         return None
     within = setting.epsilon if surely else suboptimality_bound(monitor)
     misfit = noise(monitor)
     doubted = misfit is not None and misfit.contradicted
-    return replace(made, within=within, delta=setting.delta, doubted=doubted)
+    return replace(made, within=within, delta=setting.delta, sigma_doubted=doubted)
 
 
 def suboptimality_bound(monitor: Monitor) -> float | None:
@@ -87,8 +89,8 @@ def suboptimality_bound(monitor: Monitor) -> float | None:
     proved = monitor.stopping.name == "mixture" and monitor.stopping.validity.proved
     if not proved or monitor.problem.d >= COMPILED_FROM:
         return None
-    spread = float(np.ptp(monitor.history.seen.mean[monitor.needed]))
-    with own_errors(), own_bounds(monitor.told.game):
+    spread = float(np.ptp(monitor.history.stats.mean[monitor.needed]))
+    with own_errors(), own_bounds(monitor.told.kernel):
         return least_passing(lambda epsilon: monitor.would_pass(monitor.delta, epsilon), spread)
 
 
@@ -97,10 +99,12 @@ def p_value(monitor: Monitor) -> float:
     history = monitor.history
 
     def passes(log_delta: float) -> bool:
-        return monitor.would_pass(spent(math.exp(log_delta), history.n_changes) * history.share)
+        return monitor.would_pass(
+            delta_after_corrections(math.exp(log_delta), history.n_changes) * history.share
+        )
 
     low, high = math.log(monitor.setting.delta), math.log(1.0 - 1e-9)
-    with own_errors(), own_bounds(monitor.told.game):
+    with own_errors(), own_bounds(monitor.told.kernel):
         if not passes(high):
             return 1.0
         for _ in range(40):
@@ -110,7 +114,7 @@ def p_value(monitor: Monitor) -> float:
 
 
 def snapshot_at_end(
-    monitor: Monitor, levels: Squares | None, facts: dict[str, Any]
+    monitor: Monitor, levels: VarianceComponents | None, facts: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what is known beside the facts of a study's end, as plain data.
 
@@ -137,7 +141,7 @@ def snapshot_at_end(
     }
 
 
-def batch_warning(monitor: Monitor, levels: Squares | None) -> Sentence | None:
+def batch_warning(monitor: Monitor, levels: VarianceComponents | None) -> Message | None:
     """What the start says of levels that nobody stated, once it is over. Of a study that has
     stopped: what it said then.
 
@@ -148,7 +152,7 @@ def batch_warning(monitor: Monitor, levels: Squares | None) -> Sentence | None:
     """
     if monitor.ended is not None and "levels" in monitor.ended:
         before = monitor.ended["levels"]
-        levels = before and Squares(*before)
+        levels = before and VarianceComponents(*before)
     return diagnostics.unstated(monitor.setting.problem, levels) if levels else None
 
 

@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from .._messages import Option, Sentence
-from ..engine.block_effects import Blocks
+from .._messages import Message, OptionHint
+from ..engine.block_effects import BatchEstimator
 from ..engine.state import Floats
 from ..errors import StudyError
 from ..problem import Problem
-from .round import Record, split
+from .round import RoundRecord, split
 
 
 def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
@@ -54,17 +54,17 @@ def replicates_of(waiting: list[list[int]], number: int, usual: int, asked: int 
             remedy="leave out {option}; another number is possible from round {then} on",
             rounds=size - had,
             fixed=fixed,
-            option=Option("replicates", asked),
+            option=OptionHint("replicates", asked),
             then=number + size - had,
         )
     return fixed
 
 
 def count_blocks(
-    blocks: Blocks,
+    blocks: BatchEstimator,
     waiting: list[list[int]],
-    held: dict[int, Record],
-    open_rounds: Mapping[int, Record],
+    held: dict[int, RoundRecord],
+    open_rounds: Mapping[int, RoundRecord],
     pivot: float | None = None,
 ) -> None:
     """Add the blocks that are complete, in the order in which they were fixed, to those that
@@ -82,7 +82,7 @@ def count_blocks(
         del waiting[0]
 
 
-def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
+def enter(blocks: BatchEstimator, record: RoundRecord, pivot: float | None) -> None:
     """One play, with as many values of an arm as were asked for: how often a reading is repeated
     may depend on what it was. pivot: `History.pivot`.
     """
@@ -102,10 +102,10 @@ def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
 
 
 def recount(
-    blocks: Blocks,
+    blocks: BatchEstimator,
     waiting: list[list[int]],
-    held: dict[int, Record],
-    records: Mapping[int, Record],
+    held: dict[int, RoundRecord],
+    records: Mapping[int, RoundRecord],
     pivot: float | None = None,
 ) -> None:
     """All of it anew, from all rounds."""
@@ -126,18 +126,18 @@ NAMED = 5  # arms that a sentence lists
 
 def apart(
     problem: Problem,
-    blocks: Blocks,
+    blocks: BatchEstimator,
     waiting: list[list[int]],
-    held: Mapping[int, Record],
+    held: Mapping[int, RoundRecord],
     leader: Collection[int],
-) -> Sentence | None:
+) -> Message | None:
     """Which arms cannot be compared with the leader yet: all of them while no block is complete,
     later those that no complete block joins with it. None if there are none.
     """
     if not blocks.done[0]:
         number, size = waiting[0][:2] if waiting else (0, 0)
         over = sum(one.block[0] == number for one in held.values())
-        return Sentence(
+        return Message(
             "nothing-compared",
             "No two arms have been compared yet: rounds count in blocks"
             + (
@@ -153,7 +153,7 @@ def apart(
     away = sorted(a for a in others if any(not blocks.sure[i, a] > 0.0 for i in leader))
     if not away:
         return None
-    return Sentence(
+    return Message(
         "arms-apart",
         "{arms:list}"
         + (" and {more:,} more" if len(away) > NAMED else "")
@@ -166,7 +166,7 @@ def apart(
     )
 
 
-def awaited(blocks: Blocks, records: Mapping[int, Record]) -> Floats:
+def awaited(blocks: BatchEstimator, records: Mapping[int, RoundRecord]) -> Floats:
     """What plays that do not count yet will say of pairs that they have: for sampling rules."""
     d = blocks.precision.size
     made = np.zeros((d, d))

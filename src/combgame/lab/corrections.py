@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from .._messages import Call, Sentence
+from .._messages import CallHint, Message
 from ..errors import StudyError
 from ..problem import Problem
 from ..rewards.base import spread_of
 from ..structures import Arms, Subsets
 from .history import History
-from .round import Told, entry_of, gaps, split
+from .round import RecordedValue, entry_of, gaps, split
 
 
 def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
@@ -39,8 +39,10 @@ def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
         raise _refused("the new problem lacks arms of the old one, such as " + lost[0])
     if new.d == old.d:
         raise _refused("the new problem has no arm that the old one lacks")
-    mine = [new.arm(name) for name in names]
-    spreads = [spread_of(one.rewards, one.d) if one.rewards.known else None for one in (old, new)]
+    mine = [new.arm_index(name) for name in names]
+    spreads = [
+        spread_of(one.rewards, one.d) if one.rewards.variance_known else None for one in (old, new)
+    ]
     alike = (spreads[0] is None) == (spreads[1] is None) and (
         spreads[0] is None or spreads[1] is None or bool((spreads[0] == spreads[1][mine]).all())
     )
@@ -55,7 +57,7 @@ def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
             "the old study has rounds that are out ({rounds:list 5}), whose values would be lost",
             remedy="tell them there first, or {fail}",
             rounds=waiting[:1000],
-            fail=Call("fail", "round", "reason", retry=False),
+            fail=CallHint("fail", "round", "reason", retry=False),
         )
 
 
@@ -73,14 +75,14 @@ def observations(history: History, old: Problem, new: Problem) -> list[dict[str,
     an event `observed`: those of its start, and then the later ones in the order in which they were
     told, with the weights that they had. history: a whole one.
     """
-    arm = [new.arm(name) for name in old.names or range(old.d)]
+    arm = [new.arm_index(name) for name in old.names or range(old.d)]
     made: dict[Any, dict[str, Any]] = {}
     # of a part of the start, which it is may have been decided by looking
     complete = not history.starting and all(
         told.entry is not None and not gaps(told.entry, one.replicates)
         for one in history.records.values()
         if one.steady and not one.outside
-        for told in (one.told.get(arm, Told(None, 0, None)) for arm in one.arms)
+        for told in (one.told.get(arm, RecordedValue(None, 0, None)) for arm in one.arms)
     )
     for seq, a, told, record in history.standing():
         for beyond, part in enumerate(split(told.entry, record.replicates)):
@@ -124,9 +126,9 @@ def covered(old: Problem, new: Problem) -> bool:
     """
     same = type(old.answers) is type(new.answers) and (
         isinstance(new.answers, Arms)
-        or (isinstance(new.answers, Subsets) and new.answers.chosen == old.answers.largest())
+        or (isinstance(new.answers, Subsets) and new.answers.chosen == old.answers.max_size())
     )
-    spread = spread_of(new.rewards, new.d) if new.rewards.known else np.ones(1)
+    spread = spread_of(new.rewards, new.d) if new.rewards.variance_known else np.ones(1)
     even = spread is not None and len(set(spread.tolist())) == 1
     return same and even and len(set(new.low)) == len(set(new.high)) == 1
 
@@ -142,11 +144,11 @@ def share(old: Problem, new: Problem) -> float:
     0.25
     """
     m = new.d - old.d
-    places = min(m, new.answers.largest()) + 1 if covered(old, new) else 1
+    places = min(m, new.answers.max_size()) + 1 if covered(old, new) else 1
     return 1.0 / (m * (m + 1) * places)
 
 
-def assumption(carried: Mapping[str, Any], delta: float) -> Sentence:
+def assumption(carried: Mapping[str, Any], delta: float) -> Message:
     """What the answer rests on, where data were carried over."""
     text = (
         "{values:count value} {values:was|were} carried over from the study {study!r}, to which "
@@ -160,10 +162,10 @@ def assumption(carried: Mapping[str, Any], delta: float) -> Sentence:
             "which arms they are had nothing to do with the values"
         )
     known = {key: carried[key] for key in ("values", "study", "m")}
-    return Sentence("values-carried", text, **known, delta=delta)
+    return Message("values-carried", text, **known, delta=delta)
 
 
-def spent(delta: float, changes: int) -> float:
+def delta_after_corrections(delta: float, changes: int) -> float:
     """The delta at which a study is judged after so many changes.
 
     >>> [round(spent(0.05, k), 4) for k in range(4)]
@@ -173,7 +175,7 @@ def spent(delta: float, changes: int) -> float:
     return max(delta / ((changes + 1) * (changes + 2)), 5e-324) if changes else delta
 
 
-def level(retractions: int, corrections: int, delta: float) -> Sentence:
+def correction_note(retractions: int, corrections: int, delta: float) -> Message:
     """At which delta a study is judged that was changed.
 
     >>> print(level(2, 0, 0.05 / 12))
@@ -185,10 +187,10 @@ def level(retractions: int, corrections: int, delta: float) -> Sentence:
     if corrections:
         text += " and {corrections:count correction}"
     text += ", judged at delta = {delta:.2g}"
-    return Sentence("level", text, retractions=retractions, corrections=corrections, delta=delta)
+    return Message("level", text, retractions=retractions, corrections=corrections, delta=delta)
 
 
-def conditions(retractions: int, corrections: int, delta: float, proved: bool) -> Sentence:
+def conditions(retractions: int, corrections: int, delta: float, proved: bool) -> Message:
     """What was changed, what the level is good for, and what no level is good for."""
     text = "Data were retracted {retractions:count time}"
     if corrections:
@@ -206,10 +208,10 @@ def conditions(retractions: int, corrections: int, delta: float, proved: bool) -
         "nobody looked at any value to choose which are left out, and in which order (one that "
         "was told anew is not left out); if somebody did, no delta makes up for it"
     )
-    return Sentence(
+    return Message(
         "retracted",
         text,
         retractions=retractions,
         corrections=corrections,
-        level=level(retractions, corrections, delta),
+        level=correction_note(retractions, corrections, delta),
     )

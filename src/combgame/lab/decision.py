@@ -4,15 +4,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .._display.text import weighed
-from .._messages import PYTHON, Call, Option, Sentence, Surface
+from .._messages import PYTHON, CallHint, Message, OptionHint, Renderer
 from ..problem import Problem
 from ..stopping.base import Validity
 from . import corrections as carrying
 from .analysis import batch_warning, doubts, noise
-from .corrections import conditions, level
-from .diagnostics import Noise
-from .estimates import Estimate, Margin
-from .outliers import Doubt
+from .corrections import conditions, correction_note
+from .diagnostics import NoiseCheck
+from .estimates import Estimate, LeadInterval
+from .outliers import Outlier
 from .policy import StudyState
 from .versions import by_another, named, not_vouched
 
@@ -25,8 +25,8 @@ class Decision:
 
     answer: tuple[int, ...]
     names: tuple[str, ...]
-    why: str
-    sentence: Sentence
+    reason: str
+    headline: Message
     confidence: float | None  # 1 - delta where it is certified, None elsewhere
     # elsewhere: the smallest delta at which the evidence would have been enough. It is valid
     # however often one looked, and is no confidence: who chooses delta after looking has none
@@ -36,67 +36,67 @@ class Decision:
     rival: tuple[int, ...]
     rounds: int  # of which something was told, even if it was retracted
     values: int
-    assumptions: tuple[Sentence, ...]
+    assumptions: tuple[Message, ...]
     proved: bool  # whether the threshold is; otherwise both are those of a heuristic
-    doubts: tuple[
-        Doubt, ...
+    outliers: tuple[
+        Outlier, ...
     ] = ()  # values that are hard to believe: look at them before you rely on it
     retractions: int = 0
     corrections: int = 0  # how often retracted values were told anew
     delta: float = 0.0  # at which it was judged: less than was asked for if values were retracted
-    head: str = (
+    audit_hash: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
-    lead: Margin | None = None  # over the nearest rival; None where there is none
+    lead: LeadInterval | None = None  # over the nearest rival; None where there is none
     estimates: tuple[Estimate, ...] = ()  # one per arm
-    noise: Noise | None = None  # how the values vary, against the sigma that was stated
+    noise_check: NoiseCheck | None = None  # how the values vary, against the sigma that was stated
 
     @property
     def certified(self) -> bool:
-        return self.why == "certified"
+        return self.reason == "certified"
 
-    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
         return {
             **asdict(self),
-            "sentence": self.sentence.to_data(surface),
+            "sentence": self.headline.to_data(surface),
             "assumptions": [one.to_data(surface) for one in self.assumptions],
             "certified": self.certified,
-            "doubts": [one.to_dict(surface) for one in self.doubts],
+            "doubts": [one.to_dict(surface) for one in self.outliers],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
             "estimates": [one._asdict() for one in self.estimates],
-            "noise": None if self.noise is None else self.noise.to_dict(surface),
+            "noise": None if self.noise_check is None else self.noise_check.to_dict(surface),
         }
 
-    def said(self, surface: Surface = PYTHON) -> str:
+    def render(self, surface: Renderer = PYTHON) -> str:
         """All of it, as a surface says it."""
-        listed: list[Sentence | Doubt] = [*self.assumptions, *self.doubts]
-        if self.head:
+        listed: list[Message | Outlier] = [*self.assumptions, *self.outliers]
+        if self.audit_hash:
             listed.append(
-                Sentence(
+                Message(
                     "head",
                     "The last event is {head}: note it; {replay} says whether the record still "
                     "has it",
-                    head=self.head,
-                    replay=Call("replay", head=...),
+                    head=self.audit_hash,
+                    replay=CallHint("replay", head=...),
                 )
             )
         return "\n".join(
-            [self.sentence.said(surface), *(f"- {one.said(surface)}" for one in listed)]
+            [self.headline.render(surface), *(f"- {one.render(surface)}" for one in listed)]
         )
 
     def __str__(self) -> str:
-        return self.said()
+        return self.render()
 
 
-def decide(state: StudyState, facts: dict[str, Any], head: str = "") -> Decision:
+def make_decision(state: StudyState, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
     setting, answer = state.setting, facts["answer"]
     return Decision(
         tuple(answer),
         tuple(setting.problem.label([a]) for a in answer),
         facts["why"],
-        closing(state, facts),
+        headline(state, facts),
         1.0 - setting.delta if facts["why"] == "certified" else None,
         facts["p_value"],
         facts["evidence"],
@@ -111,28 +111,28 @@ def decide(state: StudyState, facts: dict[str, Any], head: str = "") -> Decision
         facts["corrections"],
         facts["delta"],
         head,
-        Margin.of(facts["margin"]),
+        LeadInterval.of(facts["margin"]),
         tuple(Estimate(*one) for one in facts["estimates"]),
         sigma_then(state, facts),
     )
 
 
-def licence(validity: Validity) -> Sentence:
+def validity_note(validity: Validity) -> Message:
     """What a certificate rests on, in the words of its threshold."""
     text = "The threshold is {label}: {reason}"
-    return Sentence("threshold", text, label=validity.label, reason=validity.reason)
+    return Message("threshold", text, label=validity.label, reason=validity.reason)
 
 
 def whose(validity: Validity) -> str:
     """A threshold that is not proved, in a word."""
-    return "user's" if validity.stated else "heuristic"
+    return "user's" if validity.user_stated else "heuristic"
 
 
 SPENT = "after {rounds:count round} and {values:count value}"
 NUMBERS = "evidence against {rival}: {weighed}"
 
 
-def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
+def headline(state: StudyState, facts: dict[str, Any]) -> Message:
     """Why it ended, in one sentence."""
     setting, why = state.setting, facts["why"]
     problem, validity = setting.problem, setting.stopping.validity
@@ -149,14 +149,14 @@ def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
         "delta": setting.delta,
         "epsilon": setting.epsilon,
     }
-    lead = Margin.of(facts["margin"])
+    lead = LeadInterval.of(facts["margin"])
     misfit, numbers = sigma_then(state, facts), " (" + NUMBERS
     wrong = misfit is not None and misfit.contradicted
     if misfit is not None and wrong:
         known["misfit"] = misfit.clause
     if facts["retractions"]:
         numbers += "; {level}"
-        known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
+        known["level"] = correction_note(facts["retractions"], facts["corrections"], facts["delta"])
     numbers += ")"
     if (levels := batch_warning(state.monitor, state.policy.variance_components())) is not None:
         numbers += ", but {levels}"
@@ -181,11 +181,11 @@ def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
         remedy = ""
         if wrong:
             remedy = "do not rely on it: a study with {unknown} takes sigma from the data"
-            plates = problem.rewards.levels()
-            known["unknown"] = "Gaussian(level='per play')" if plates else "Gaussian()"
+            plates = problem.rewards.has_batch_effect()
+            known["unknown"] = "Gaussian(batch_effect='per play')" if plates else "Gaussian()"
             if not plates:
                 remedy += ", and may have these values"
-        return Sentence("certified", text, remedy=remedy, **known)
+        return Message("certified", text, remedy=remedy, **known)
     text, remedy = "Not certified: ", ""
     if why == "budget":
         text += "{max_rounds} was reached "
@@ -195,7 +195,7 @@ def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
         text += "it was stopped by hand ({reason}) "
     if why != "by hand":
         remedy = "{more} lets it go on"
-        known["more"] = Call("extend", **{"max_rounds" if why == "budget" else "deadline": ...})
+        known["more"] = CallHint("extend", **{"max_rounds" if why == "budget" else "deadline": ...})
         if facts["pending"]:
             remedy += "; results that still come are counted, and may yet certify it"
     text += SPENT + "; {answer} {size:leads|lead}"
@@ -206,33 +206,33 @@ def closing(state: StudyState, facts: dict[str, Any]) -> Sentence:
             text += ". {chance:capital}"
             known["chance"] = chance
     text += ". {proof:capital}" + numbers
-    return Sentence(
+    return Message(
         "not-certified",
         text,
         remedy=remedy,
-        proof=so_far(state, facts),
+        proof=proof_so_far(state, facts),
         size=max(len(facts["answer"]), 1),
-        max_rounds=Option("max_rounds"),
+        max_rounds=OptionHint("max_rounds"),
         reason=state.history.stopped,
         **known,
     )
 
 
-def sigma_then(state: StudyState, facts: dict[str, Any]) -> Noise | None:
+def sigma_then(state: StudyState, facts: dict[str, Any]) -> NoiseCheck | None:
     """What the values said of sigma when the study stopped."""
     if "noise" not in facts:
         return noise(state.monitor)
-    return None if facts["noise"] is None else Noise(**facts["noise"])
+    return None if facts["noise"] is None else NoiseCheck(**facts["noise"])
 
 
-def doubts_then(state: StudyState, facts: dict[str, Any]) -> tuple[Doubt, ...]:
+def doubts_then(state: StudyState, facts: dict[str, Any]) -> tuple[Outlier, ...]:
     """The values that were hard to believe when the study stopped."""
     if "doubts" not in facts:
         return doubts(state.monitor)
-    return tuple(Doubt(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
+    return tuple(Outlier(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
 
 
-def so_far(state: StudyState, facts: dict[str, Any]) -> Sentence:
+def proof_so_far(state: StudyState, facts: dict[str, Any]) -> Message:
     """The p-value where a study ended without a certificate."""
     setting, p_value, misfit = state.setting, facts["p_value"], sigma_then(state, facts)
     validity = setting.stopping.validity
@@ -256,13 +256,13 @@ def so_far(state: StudyState, facts: dict[str, Any]) -> Sentence:
             text += ", but only if sigma were as stated, and {misfit}"
             known["misfit"] = misfit.clause
         text += "; a certificate needs {delta:g}"
-    return Sentence("proved-so-far", text, **known)
+    return Message("proved-so-far", text, **known)
 
 
-def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:
+def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Message:
     """A mistake in a single value would not show, and may be all that the answer is made of."""
     parts = [
-        Sentence(
+        Message(
             "single-value",
             "of {arm}, {value:g} in the data from outside, number {round}"
             if outside
@@ -274,22 +274,22 @@ def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:
         for arm, value, number, outside in single[:most]
     ]
     if len(single) > most:
-        parts.append(Sentence("more-arms", "of {n:count more arm}", n=len(single) - most))
-    return Sentence(
+        parts.append(Message("more-arms", "of {n:count more arm}", n=len(single) - most))
+    return Message(
         "single-values",
         "The answer rests on a single value {parts:and}",
         remedy="measure {n:it|them} again before you rely on it ({twice} asks for two values of "
         "every arm)",
         parts=parts,
         n=len(single),
-        twice=Option("min_pulls", 2),
+        twice=OptionHint("min_replicates", 2),
     )
 
 
 LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is"
 
 
-def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Sentence]:
+def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Message]:
     """What the answer rests on, in plain sentences: first the threshold's own, then what happened
     in this study.
     """
@@ -300,46 +300,46 @@ def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Sentence]:
     single = {arm for arm, _, _, _ in facts["single"]}
     lone = [
         a
-        for a in (state.monitor.needed & (state.history.seen.counts == 1.0)).nonzero()[0]
+        for a in (state.monitor.needed & (state.history.stats.counts == 1.0)).nonzero()[0]
         if a not in single
     ]
     validity = setting.stopping.validity
-    made = [not_vouched(facts) or licence(validity), *by_another(facts)]
+    made = [not_vouched(facts) or validity_note(validity), *by_another(facts)]
     misfit = sigma_then(state, facts)
     told = {"too small", "too large"}
     if facts["why"] == "certified":
         told.add("not enough data")
     if misfit is not None and misfit.verdict in told:
         made.append(misfit.sentence)
-    if setting.problem.rewards.levels():
+    if setting.problem.rewards.has_batch_effect():
         made.append(compared(state))
     if n := facts["pending"]:
         text = "{n:count value} {n:was|were} still out when it stopped: "
-        made.append(Sentence("values-out", text + LATENESS, n=n))
+        made.append(Message("values-out", text + LATENESS, n=n))
     if n := happened.get("overtaking"):
         text = "{n:count round} {n:was|were} told before others that had been asked earlier: "
-        made.append(Sentence("overtaken", text + LATENESS, n=n))
+        made.append(Message("overtaken", text + LATENESS, n=n))
     if n := happened.get("overdue"):
         text = "{n:count round} {n:was|were} asked again because a lease had ended: "
-        made.append(Sentence("lease-ended", text + LATENESS, n=n))
+        made.append(Message("lease-ended", text + LATENESS, n=n))
     if n := happened.get("failed"):
         text = (
             "{n:count round} failed: the guarantee holds if failing had nothing to do with any "
             "values, those of other rounds included"
         )
-        made.append(Sentence("rounds-failed", text, n=n))
+        made.append(Message("rounds-failed", text, n=n))
     if n := happened.get("started-over"):
         text = (
             "{n:count value} {n:does|do} not count: {n:its round|their rounds} had been told in "
             "part and {n:was|were} asked again, and all values of a round are of one play"
         )
-        made.append(Sentence("started-over", text, n=n))
+        made.append(Message("started-over", text, n=n))
     if n := happened.get("missing"):
         text = (
             "{n:count value} {n:is|are} missing: the guarantee holds if that had nothing to do "
             "with what {n:it was|they were}, nor with other values"
         )
-        made.append(Sentence("values-missing", text, n=n))
+        made.append(Message("values-missing", text, n=n))
     retracted = facts["retractions"] + before.get("retracted", 0)
     if retracted:
         anew = facts["corrections"] + before.get("anew", 0)
@@ -351,44 +351,44 @@ def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Sentence]:
             "{n:count value} {n:was|were} measured outside the study: the guarantee holds if "
             "{n:it comes|they come} from the same arms, and nothing that was measured is left out"
         )
-        made.append(Sentence("values-outside", text, n=n))
+        made.append(Message("values-outside", text, n=n))
     if n := facts["planned"] + before.get("planned", 0):
         text = (
             "{n:count value} {n:was|were} measured outside the study as planned: the guarantee "
             "holds if {n:it comes|they come} from the same arms, and which arms were measured, "
             "and how often, was decided before anybody saw a value"
         )
-        made.append(Sentence("values-planned", text, n=n))
+        made.append(Message("values-planned", text, n=n))
     if n := happened.get("beyond"):
         text = (
             "{n:count reading} beyond the replicates that were asked for {n:does|do} not count: "
             "whether a well is read again may depend on what it read. The guarantee holds if "
             "readings were told in the order in which they were taken"
         )
-        made.append(Sentence("readings-beyond", text, n=n))
+        made.append(Message("readings-beyond", text, n=n))
     if n := happened.get("averaged"):
         text = (
             "{n:,} {n:entry was|entries were} told as means of several values: each counts as "
             "that many independent ones"
         )
-        made.append(Sentence("means-told", text, n=n))
+        made.append(Message("means-told", text, n=n))
     if n := happened.get("extended"):
         text = (
             "The budget was extended {n:count time}: nothing rests on that, because the threshold "
             "allows for a look after every round, however many there are"
         )
-        made.append(Sentence("extended", text, n=n))
+        made.append(Message("extended", text, n=n))
     if facts["why"] == "certified":
         if single:
             made.append(rests_on(setting.problem, facts["single"]))
         if lone:
-            made.append(lonely([setting.problem.label([a]) for a in lone], bool(single)))
+            made.append(single_value_note([setting.problem.label([a]) for a in lone], bool(single)))
     if state.monitor.n_late:
         made.append(came_later(state, facts))
     return made
 
 
-def came_later(state: StudyState, facts: dict[str, Any]) -> Sentence:
+def came_later(state: StudyState, facts: dict[str, Any]) -> Message:
     """What came after the decision, and what the evidence would be with it."""
     text = "{n:count result} came after the decision: stored, but not part of it. With {n:it|them} "
     now, known = state.monitor.facts("running"), dict[str, Any](n=state.monitor.n_late)
@@ -400,10 +400,10 @@ def came_later(state: StudyState, facts: dict[str, Any]) -> Sentence:
         known["answer"] = state.setting.problem.label(now["answer"]) or "nobody"
     if facts["why"] == "certified":
         text += "; the certificate stays as it was given"
-    return Sentence("results-late", text, **known)
+    return Message("results-late", text, **known)
 
 
-def compared(state: StudyState) -> Sentence:
+def compared(state: StudyState) -> Message:
     """Where plays have levels: what counts."""
     text = (
         "Arms were compared within rounds only, so it does not matter how high or low the values "
@@ -414,21 +414,21 @@ def compared(state: StudyState) -> Sentence:
             "; {n:count round} {n:was|were} told but {n:does|do} not count, because others of "
             "{n:its|their} block are missing"
         )
-    return Sentence("levels-cancel", text, n=waiting)
+    return Message("levels-cancel", text, n=waiting)
 
 
-def lonely(arms: list[str], more: bool) -> Sentence:
+def single_value_note(arms: list[str], more: bool) -> Message:
     """Arms with one value, on which the answer does not rest; more: others were named before."""
     if len(arms) == 1:
         text = "Arm {arms:list} has a single value, so a mistake in it would not show"
     else:
         text = "{n:,} more" if more else "{n:,}"
         text += " arms have a single value each, so a mistake in it would not show"
-    return Sentence(
+    return Message(
         "lone-values",
         text,
         remedy="{twice} asks for two",
         arms=arms,
         n=len(arms),
-        twice=Option("min_pulls", 2),
+        twice=OptionHint("min_replicates", 2),
     )

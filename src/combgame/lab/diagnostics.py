@@ -27,13 +27,13 @@ import numpy as np
 from scipy.sparse import bmat, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from .._messages import PYTHON, Call, Sentence, Surface
-from ..engine.block_effects import Blocks
+from .._messages import PYTHON, CallHint, Message, Renderer
+from ..engine.block_effects import BatchEstimator
 from ..engine.state import Floats
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions
 from ..rewards.gaussian import Gaussian
 
 LEVEL = 1e-4
@@ -45,12 +45,12 @@ def may_lack_levels(problem: Problem) -> bool:
     each has an unknown sigma of its own.
     """
     rewards = problem.rewards
-    if not isinstance(rewards, Gaussian) or rewards.levels():
+    if not isinstance(rewards, Gaussian) or rewards.has_batch_effect():
         return False
-    return rewards.known or rewards.shared is True
+    return rewards.variance_known or rewards.shared_sigma is True
 
 
-class Squares(NamedTuple):
+class VarianceComponents(NamedTuple):
     """Of the rounds of a start, over sigma^2: between rounds given the arms, and what both leave
     over, each with its degrees of freedom.
     """
@@ -61,11 +61,11 @@ class Squares(NamedTuple):
     freedom: int
 
 
-def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:
+def squares_of(rounds: Sequence[Floats], precision: Floats) -> VarianceComponents:
     """By least squares on arms, and on arms and rounds; of each round, what `values_in` says."""
     which = np.repeat(np.arange(len(rounds)), [one.shape[1] for one in rounds])
     if not which.size:
-        return Squares(0.0, 0, 0.0, 0)
+        return VarianceComponents(0.0, 0, 0.0, 0)
     arm, value, n = np.concatenate(rounds, axis=1)
     rows, arms = (np.unique(one, return_inverse=True)[1] for one in (which, arm))
     weight, value = n * precision[arm.astype(int)], value - value[0]
@@ -83,7 +83,7 @@ def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:
     apart = max(apart, 0.0) if degrees else 0.0
     about = value - (sums / every)[arms]  # what the arms leave over
     rest, freedom = float(weight @ about**2) - apart, value.size - every.size - degrees
-    return Squares(apart, degrees, max(rest, 0.0), freedom)
+    return VarianceComponents(apart, degrees, max(rest, 0.0), freedom)
 
 
 def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> float:
@@ -108,12 +108,12 @@ def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> fl
     return found
 
 
-def surprise(one: Squares, known: bool = True) -> float:
+def surprise(one: VarianceComponents, known: bool = True) -> float:
     """ln of the average over kappa. known: whether sigma is.
 
-    >>> round(surprise(Squares(100.0, 10, 0.0, 0)), 2), round(surprise(Squares(10.0, 10, 0, 0)), 2)
+    >>> round(surprise(VarianceComponents(100.0, 10, 0.0, 0)), 2), round(surprise(VarianceComponents(10.0, 10, 0, 0)), 2)
     (31.35, -3.5)
-    >>> round(surprise(Squares(100.0, 10, 20.0, 20), known=False), 2)
+    >>> round(surprise(VarianceComponents(100.0, 10, 20.0, 20), known=False), 2)
     7.35
     """
     f, squares, every = one.degrees, one.between, one.degrees + one.freedom
@@ -127,16 +127,16 @@ def surprise(one: Squares, known: bool = True) -> float:
     return float(np.logaddexp.reduce(each) - math.log(INFLATED.size))
 
 
-def unstated(problem: Problem, seen: Squares) -> Sentence | None:
+def unstated(problem: Problem, stats: VarianceComponents) -> Message | None:
     """What to say of the rounds of the start: None, unless they contradict that rounds have no
     levels of their own.
     """
     rewards = problem.rewards
-    if surprise(seen, rewards.known) <= -math.log(LEVEL):
+    if surprise(stats, rewards.variance_known) <= -math.log(LEVEL):
         return None
-    unit = 1.0 if rewards.known else seen.rest / seen.freedom
-    sure = rewards.known
-    return Sentence(
+    unit = 1.0 if rewards.variance_known else stats.rest / stats.freedom
+    sure = rewards.variance_known
+    return Message(
         "level-unstated",
         "the rounds of the start differ as a whole by {times:.2g} times what "
         + ("the stated sigma allows" if sure else "the values within them let expect")
@@ -144,8 +144,10 @@ def unstated(problem: Problem, seen: Squares) -> Sentence | None:
         "best",
         remedy="state it with {stated}, which compares arms within rounds only"
         + ("; or state a larger sigma, if all values scatter more" if sure else ""),
-        times=math.sqrt(seen.between / seen.degrees / unit),
-        stated="Gaussian(sigma, level='per play')" if sure else "Gaussian(level='per play')",
+        times=math.sqrt(stats.between / stats.degrees / unit),
+        stated="Gaussian(sigma, batch_effect='per play')"
+        if sure
+        else "Gaussian(batch_effect='per play')",
     )
 
 
@@ -156,16 +158,16 @@ MORE = np.concatenate((1.25 ** np.arange(1.0, 16.0), 10.0 ** np.arange(2.0, 7.0)
 LESS = np.concatenate(([0.1, 0.25, 0.5, 1.0, 2.0, 4.0], 10.0 ** np.arange(1.0, 7.0)))
 
 
-class Noise(NamedTuple):
+class NoiseCheck(NamedTuple):
     """The stated sigma beside the spread of the values. verdict: "fits", "too small", "too large",
     or "not enough data"; "not stated" where sigma is taken from the data.
     """
 
     verdict: str
-    stated: float | None  # None: nobody stated it, or it is not the same for all arms
-    observed: float | None  # None: too little to say, or stated sigmas differ
+    stated_sigma: float | None  # None: nobody stated it, or it is not the same for all arms
+    estimated_sigma: float | None  # None: too little to say, or stated sigmas differ
     ratio: float | None  # observed by stated
-    degrees: int  # of freedom, of what was observed
+    dof: int  # of freedom, of what was observed
     # ln of the e-process: the stated sigma is doubted above ln(1/ALARM)
     evidence: float = 0.0
     levels: bool = False  # plays have levels of their own, so that sigma is that within plays
@@ -175,51 +177,51 @@ class Noise(NamedTuple):
         return self.verdict == "too small"
 
     @property
-    def clause(self) -> Sentence:
+    def clause(self) -> Message:
         """What does not fit, as part of a sentence."""
         text = (
             "the stated sigma of {stated:g} does not fit the values, which vary by {observed:.3g}"
         )
-        if self.stated is None:
+        if self.stated_sigma is None:
             text = "the stated sigmas do not fit the values, which vary {ratio:.3g} times as much"
-        return Sentence("sigma-misfit", text, **self._asdict())
+        return Message("sigma-misfit", text, **self._asdict())
 
     @property
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Message:
         about = self._asdict()
-        unknown = "Gaussian(level='per play')" if self.levels else "Gaussian()"
+        unknown = "Gaussian(batch_effect='per play')" if self.levels else "Gaussian()"
         if self.verdict == "not stated":
             text = "Sigma is taken from the data"
-            if self.observed is not None:
+            if self.estimated_sigma is not None:
                 text += ", which vary by {observed:.3g} ({degrees:count degree} of freedom)"
-            return Sentence("sigma-estimated", text, **about)
+            return Message("sigma-estimated", text, **about)
         if self.verdict == "not enough data":
             text = (
                 "There are too few values to compare how they vary with the stated sigma, which is "
                 "taken on trust"
             )
-            return Sentence("sigma-unchecked", text, **about)
+            return Message("sigma-unchecked", text, **about)
         if self.verdict == "fits":
             text = "The values vary {ratio:.3g} times as much as stated, which fits"
-            if self.stated is not None:
+            if self.stated_sigma is not None:
                 text = (
                     "The values vary by {observed:.3g}, which fits the stated sigma of {stated:g}"
                 )
-            return Sentence("sigma-fits", text, **about)
+            return Message("sigma-fits", text, **about)
         if self.verdict == "too small":
             remedy = "make a study with {unknown}, which takes sigma from the data"
             if not self.levels:
                 remedy += ", and give it these values with {observe}"
-            return Sentence(
+            return Message(
                 "sigma-too-small",
                 "No confidence can rest on this sigma: {clause}",
                 remedy=remedy + "; if some are mistakes, retract those first",
                 clause=self.clause,
                 unknown=unknown,
-                observe=Call("observe"),
+                observe=CallHint("observe"),
                 **about,
             )
-        return Sentence(
+        return Message(
             "sigma-too-large",
             "The stated sigma is larger than it need be: the values vary {ratio:.2g} times as much "
             "as stated"
@@ -237,7 +239,7 @@ class Noise(NamedTuple):
             **about,
         )
 
-    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """As plain data: its fields, and what is said of it."""
         return {**self._asdict(), **self.sentence.to_data(surface)}
 
@@ -255,21 +257,23 @@ def log_misfit(low: tuple[float, float], high: tuple[float, float]) -> tuple[flo
     return float(less), float(np.logaddexp.reduce(grown) - math.log(MORE.size))
 
 
-def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | None:
+def noise(problem: Problem, stats: Statistics, late: Floats, early: Floats) -> NoiseCheck | None:
     """What the values of a study say of its sigma; None where there is none. late, early:
     `History.late_stats` and `History.initial_residuals`.
     """
-    if problem.rewards.levels():
-        return within_plays(problem, seen.blocks)
-    if License.NORMAL not in claimed(problem.rewards):
+    if problem.rewards.has_batch_effect():
+        return within_plays(problem, stats.batch)
+    if Assumption.NORMAL not in claimed_assumptions(problem.rewards):
         return None
-    known = problem.rewards.known
-    sigma = problem.rewards.spread(problem.d) if known else np.ones(problem.d)
-    group, unit = np.ones(seen.noise.shape[1]), sigma[0]
-    group[seen.group] = sigma
-    if seen.start[0]:  # nothing is said of a part of the start: it may have been chosen by looking
+    known = problem.rewards.variance_known
+    sigma = problem.rewards.sub_gaussian_scale(problem.d) if known else np.ones(problem.d)
+    group, unit = np.ones(stats.residuals.shape[1]), sigma[0]
+    group[stats.variance_group] = sigma
+    if stats.in_initial_design[
+        0
+    ]:  # nothing is said of a part of the start: it may have been chosen by looking
         early = np.zeros_like(early)
-        seen = seen._replace(noise=np.zeros_like(seen.noise))
+        stats = stats._replace(residuals=np.zeros_like(stats.residuals))
     after = float((late[2] / sigma**2).sum())
     exact = float(early[0].sum()), float((early[1] / group**2).sum())
     degrees = exact[0] + float(np.maximum(late[3] - 1.0, 0.0).sum())
@@ -278,13 +282,13 @@ def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | 
     stated = float(unit) if known and same else None
     observed = ratio * float(unit) if ratio is not None and same else None
     if not known:
-        if not problem.rewards.pooled or problem.rewards.groups(problem.d).any():
+        if not problem.rewards.variance_shared or problem.rewards.variance_groups(problem.d).any():
             observed = None
-        return Noise("not stated", None, observed, None, round(degrees))
-    low = float(seen.noise[0].sum()), float((seen.noise[1] / group**2).sum())
+        return NoiseCheck("not stated", None, observed, None, round(degrees))
+    low = float(stats.residuals[0].sum()), float((stats.residuals[1] / group**2).sum())
     high = exact[0] + float(late[3].sum()), exact[1] + after
     verdict, evidence = verdict_of(low, high, degrees)
-    return Noise(verdict, stated, observed, ratio, round(degrees), evidence)
+    return NoiseCheck(verdict, stated, observed, ratio, round(degrees), evidence)
 
 
 def verdict_of(
@@ -299,41 +303,41 @@ def verdict_of(
     return verdict, evidence
 
 
-def within_plays(problem: Problem, blocks: Blocks) -> Noise:
+def within_plays(problem: Problem, blocks: BatchEstimator) -> NoiseCheck:
     """The same where plays have levels: from what the least squares of complete blocks leave over,
     in stated variances.
     """
     low, high = [(float(n), float(squares)) for n, squares in blocks.noise]
     degrees = high[0] if high[0] > 0.5 * low[0] else low[0]
     ratio = math.sqrt(blocks.variance()) if degrees else None
-    if not problem.rewards.known:
-        return Noise("not stated", None, ratio, None, round(degrees), levels=True)
-    sigma = problem.rewards.spread(problem.d)
+    if not problem.rewards.variance_known:
+        return NoiseCheck("not stated", None, ratio, None, round(degrees), levels=True)
+    sigma = problem.rewards.sub_gaussian_scale(problem.d)
     same = bool((sigma == sigma[0]).all())
     verdict, evidence = verdict_of(low, high, degrees)
     stated = float(sigma[0]) if same else None
     observed = ratio * float(sigma[0]) if ratio is not None and same else None
-    return Noise(verdict, stated, observed, ratio, round(degrees), evidence, True)
+    return NoiseCheck(verdict, stated, observed, ratio, round(degrees), evidence, True)
 
 
-def typical(problem: Problem, seen: Seen, far: Floats) -> float:
+def typical(problem: Problem, stats: Statistics, far: Floats) -> float:
     """By how much the median arm varies, in what was stated, but at least 1: one value that is far
     off, in one arm, does not change it. With two arms or less, each without its farthest value
     (far: see `doubts`).
     """
-    several = seen.counts > 1.0
-    if not problem.rewards.known or not several.any():
+    several = stats.counts > 1.0
+    if not problem.rewards.variance_known or not several.any():
         return 1.0
-    squares, degrees = seen.squares, seen.counts - 1.0
+    squares, degrees = stats.squares, stats.counts - 1.0
     if several.sum() < 3:
         with np.errstate(all="ignore"):
-            off = np.abs(far[:, 0] - seen.sums / seen.counts).max(axis=0)
-            squares = squares - off * off * seen.counts / degrees  # those of the others
+            off = np.abs(far[:, 0] - stats.sums / stats.counts).max(axis=0)
+            squares = squares - off * off * stats.counts / degrees  # those of the others
         degrees = degrees - 1.0
         several = degrees > 0.0
         if not several.any():
             return 1.0
-    degrees, sigma = degrees[several], problem.rewards.spread(problem.d)[several]
+    degrees, sigma = degrees[several], problem.rewards.sub_gaussian_scale(problem.d)[several]
     middle = degrees * (1.0 - 2.0 / (9.0 * degrees)) ** 3  # the median of chi^2, about
     each = np.sort(np.maximum(squares[several], 0.0) / sigma**2 / middle)
     return max(math.sqrt(float(each[(each.size - 1) // 2])), 1.0)

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from .._display.text import defused
-from ..errors import CombGameError, unknown
+from ..errors import CombGameError, unknown_name
 from ..problem import Problem
-from ..storage.events import Event, no_collecting, seal
-from ..tables import Sheet, known_column, read_file, read_table
+from ..storage.events import Event, chain_hash, no_collecting
+from ..tables import ParsedTable, known_column, read_file, read_table
 from ..tables.excel import write_excel
 from .analysis import estimates
 from .history import EventEffect, History
 from .policy import StudyState
-from .round import Record, Round, pulls
-from .settings import Setting
+from .round import Round, RoundRecord, pulls
+from .settings import StudySettings
 
 LEVELS = ("round", "arm", "event")
 
@@ -38,13 +38,18 @@ def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, An
         with no_collecting():
             return [_row(names[arm], one, arm) for one in records for arm in one.arms]
     if level == "event":
-        seals = accumulate(events, seal, initial="")
+        seals = accumulate(events, chain_hash, initial="")
         next(seals)
         return [
-            {**one._asdict(), "at": _moment(one.at), "data": json.dumps(one.data), "seal": sealed}
+            {
+                **one._asdict(),
+                "at": _moment(one.timestamp),
+                "data": json.dumps(one.data),
+                "seal": sealed,
+            }
             for one, sealed in zip(events, seals, strict=True)
         ]
-    raise unknown("level", level, LEVELS)
+    raise unknown_name("level", level, LEVELS)
 
 
 @lru_cache(maxsize=100)  # what was asked or told together has one moment
@@ -55,7 +60,7 @@ def _moment(at: float) -> str:
         return f"{at:g} seconds after 1970"
 
 
-def _row(name: str, record: Record, arm: int) -> dict[str, Any]:
+def _row(name: str, record: RoundRecord, arm: int) -> dict[str, Any]:
     """An arm of a round, by its name; what was retracted is no longer there."""
     state, told = record.stands(arm), record.told.get(arm)
     stands = told is not None and told.at is not None and state != "retracted"
@@ -93,7 +98,7 @@ def arm_rows(state: StudyState) -> list[dict[str, Any]]:
 
 
 def history(
-    setting: Setting, engine: str, events: list[Event], most: int | None = None
+    setting: StudySettings, engine: str, events: list[Event], most: int | None = None
 ) -> list[dict[str, Any]]:
     """The evidence after everything that was told; nothing is chosen again for that. most: at so
     many moments, evenly, with the last one and that of the certificate. `late`: it came after the
@@ -115,7 +120,7 @@ def history(
             points.append(
                 {
                     "seq": event.seq,
-                    "at": event.at,
+                    "at": event.timestamp,
                     "leader": setting.problem.label(facts["answer"]),
                     **kept,
                 }
@@ -168,7 +173,7 @@ def _lines(rounds: Sequence[Round], study: str) -> Iterator[list[object]]:
     for one in rounds:
         of = f"{study}#{one.mark}" if one.mark else study
         names = dict(zip(one.arms, one.names, strict=True))
-        for arm in one.left:
+        for arm in one.remaining:
             yield from ([of, one.id, names[arm], ""] for _ in range(one.replicates))
 
 
@@ -179,7 +184,7 @@ def read_sheet(
     rounds: bool = True,
     sep: str | None = None,
     decimal: str | None = None,
-) -> Sheet:
+) -> ParsedTable:
     """The values in a file, by round and arm; all of them under 0 where the table has no rounds. It
     need not say which study it is of. sep, decimal: what stands between cells and in numbers, if it
     is not to be detected.
@@ -188,4 +193,4 @@ def read_sheet(
         grid = read_file(path, known_column(problem), sep)
         return read_table(grid, problem, study, rounds, decimal)
     except CombGameError as error:
-        raise error.within("{path}", path=str(path)) from None
+        raise error.with_context("{path}", path=str(path)) from None

@@ -33,7 +33,7 @@ UNHEARD = 50.0  # sets: odds of rivals that are never ruled out are no less than
 RANGE = (0.06, 0.87)  # quantiles of the paths: real studies end a little sooner than paths do
 
 
-def forecast(
+def forecast_rounds(
     state: StudyState, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[tuple[int, int] | None]:
     """At least and at most so many rounds, in 80 % of the cases, if an answer within each of these
@@ -41,63 +41,69 @@ def forecast(
     has them.
     """
     made: list[tuple[int, int] | None] = []
-    for left in lengths(state, rivals, epsilons) or [np.full(1, math.inf)] * len(epsilons):
+    for left in simulate_remaining(state, rivals, epsilons) or [np.full(1, math.inf)] * len(
+        epsilons
+    ):
         low, high = np.quantile(left, RANGE, method="nearest")
         made.append((int(low), max(int(high), int(low) + 1)) if high < math.inf else None)
     return made
 
 
-CLEAR = 2.5  # the lead in standard errors, below which `along` would be a guess
+CLEAR = 2.5  # the lead in standard errors, below which `forecast_with_batches` would be a guess
 
 
-def along(state: StudyState) -> tuple[int, int] | None:
+def forecast_with_batches(state: StudyState) -> tuple[int, int] | None:
     """The same where rounds have levels, if the evidence grows as it did so far and the lead is 1.3
     standard errors more or less: rounds go with 1/lead^2.
     """
-    seen, judge = state.history.seen, state.monitor.told.game.judge
-    ratio = state.monitor.within_rounds(state.monitor.told.view.rival)
-    lead, now = math.sqrt(2.0 * max(ratio, 0.0)), float(seen.clock[0])
+    stats, stopping_kernel = state.history.stats, state.monitor.told.kernel.stopping
+    ratio = state.monitor.within_rounds(state.monitor.told.state.rival)
+    lead, now = math.sqrt(2.0 * max(ratio, 0.0)), float(stats.n_rounds[0])
     if not CLEAR <= lead < math.inf:
         return None
-    end = now * (judge.level(int(now), 0) + ratio - state.monitor.named()) / ratio
+    end = (
+        now * (stopping_kernel.critical_value(int(now), 0) + ratio - state.monitor.named()) / ratio
+    )
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - now for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)
 
 
-def lengths(
+def simulate_remaining(
     state: StudyState, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[Floats] | None:
     """float64[paths] for each epsilon: the rounds still to come; infinity: more than can be
     said.
     """
-    seen, side, problem = state.history.seen, state.monitor.told, state.problem
-    now, largest = max(float(seen.clock[0]), 1.0), problem.answers.largest()
-    if not rivals or (seen.counts[state.monitor.needed] < 2.0).any():
+    stats, side, problem = state.history.stats, state.monitor.told, state.problem
+    now, largest = max(float(stats.n_rounds[0]), 1.0), problem.answers.max_size()
+    if not rivals or (stats.counts[state.monitor.needed] < 2.0).any():
         return None
-    variance = variances(problem, seen, side.game.rewards)
+    variance = variances(problem, stats, side.kernel.rewards)
     if not np.isfinite(variance).all():
         return None
-    answers = np.array([side.view.best, *(vector(one.answer, problem.d) for one in rivals)])
+    answers = np.array([side.state.leader, *(vector(one.answer, problem.d) for one in rivals)])
     arms = np.flatnonzero((answers != answers[0]).any(axis=0))
     # in an order of the values: numbers mean nothing
-    order = order_of(problem, seen.mean, seen.counts, seen.squares)
+    order = order_of(problem, stats.mean, stats.counts, stats.squares)
     arms = order[np.isin(order, arms)]
     later = np.unique(np.ceil(np.geomspace(1.0, FARTHEST * now, TIMES)))
     rng = np.random.default_rng(1)
-    means, spreads = posterior(problem, seen, side.game.rewards, rng, PATHS)
-    rate = _rates(problem, seen.counts, means, variance, now)
+    means, spreads = posterior(problem, stats, side.kernel.rewards, rng, PATHS)
+    rate = _rates(problem, stats.counts, means, variance, now)
     if rate is None:
         return None
-    counts = _counts(seen.counts, rate, now, later)[:, :, arms]
-    n, blurred, mean = seen.counts[arms], variance[arms], seen.mean[arms]
+    counts = _counts(stats.counts, rate, now, later)[:, :, arms]
+    n, blurred, mean = stats.counts[arms], variance[arms], stats.mean[arms]
     paths = _paths(n, mean, means[:, arms], spreads[:, arms], counts, rng)
-    level = float(side.game.judge.level(int(now), 0))
+    level = float(side.kernel.stopping.critical_value(int(now), 0))
     lifted = mean + state.setting.epsilon / largest * answers[0, arms]
     exact = [level + one.evidence - one.threshold for one in rivals]
-    spread = _Pairs(answers[:, arms], blurred, _odds(side.game.judge, answers))
+    spread = _Pairs(answers[:, arms], blurred, _odds(side.kernel.stopping, answers))
     off = spread.beyond(lifted, n, exact)
-    ends = [_ends(spread, paths, counts, off, level, epsilon / largest) for epsilon in epsilons]
+    ends = [
+        _first_passage(spread, paths, counts, off, level, epsilon / largest) for epsilon in epsilons
+    ]
     return [np.append(later, math.inf)[one] for one in ends]
 
 
@@ -113,15 +119,17 @@ def _rates(
     sizes = {"Arms": 1, "Subsets": getattr(problem.answers, "size", 1)}
     kind = type(problem.answers).__name__
     if kind in sizes and type(problem.actions).__name__ in sizes:
-        m = problem.answers.largest()
+        m = problem.answers.max_size()
         ranked = np.sort(means, axis=1)
         above, below = ranked[:, -m, None], ranked[:, -m - 1, None]
         gap = np.where(means >= above, means - below, above - means)
         want = variance / (gap**2 + variance / counts)
-        return _filled(want, float(problem.actions.largest()))
-    if problem.d > MANY or not problem.answers.exchange().swaps:
+        return _filled(want, float(problem.actions.max_size()))
+    if problem.d > MANY or not problem.answers.neighbourhood().is_swap:
         return np.broadcast_to(counts / now, means.shape)
-    rewards = problem.rewards if problem.rewards.known else Gaussian(np.sqrt(variance).tolist())
+    rewards = (
+        problem.rewards if problem.rewards.variance_known else Gaussian(np.sqrt(variance).tolist())
+    )
     try:
         asked = Problem(problem.actions, problem.answers, rewards, problem.names, problem.bounds)
         best = complexity(asked, means.mean(axis=0), tolerance=5e-2, steps=50).allocation
@@ -131,7 +139,7 @@ def _rates(
 
 
 def _filled(want: Floats, size: float) -> Floats:
-    """Shares in proportion to `want`, at most 1 each, that add up to `size` in each row."""
+    """Shares in proportion to `want`, at most 1 each, that add up to `n_sets` in each row."""
     share = np.zeros_like(want)
     for _ in range(20):
         open_ = share < 1.0
@@ -162,14 +170,14 @@ def _paths(
     return np.asarray((n * mean + np.cumsum(new, axis=1)) / (n + np.cumsum(grown, axis=1)))
 
 
-def _odds(judge: Any, answers: Floats) -> Floats | None:
+def _odds(stopping_kernel: Any, answers: Floats) -> Floats | None:
     """float64[answers, answers]: ln of a rival's share of delta, where a judge of sets has shares;
     None: it has none.
     """
-    rivals = getattr(judge, "rivals", None)
+    rivals = getattr(stopping_kernel, "rivals", None)
     if rivals is None:
         return None
-    made = [[0.0 if i is j else float(rivals.odds(i, j)) for j in answers] for i in answers]
+    made = [[0.0 if i is j else float(rivals.log_weight(i, j)) for j in answers] for i in answers]
     shares: Floats = np.maximum(np.array(made), -UNHEARD)
     return shares
 
@@ -230,7 +238,7 @@ def _one_sided(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
     return np.asarray(total - math.log(2.0))  # the other half is `joint`
 
 
-def _ends(
+def _first_passage(
     pairs: _Pairs, paths: Floats, counts: Floats, off: Floats, level: float, lift: float
 ) -> Any:
     """int[paths]: at which of the times a path stops; the number of times: it does not. off: what

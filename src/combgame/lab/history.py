@@ -1,6 +1,6 @@
 """The history of a study: one fold of its events. Nothing is stored or decided here.
 
-`Record`s say who has which round and what stands in it; totals over them, what was seen, what is
+`RoundRecord`s say who has which round and what stands in it; totals over them, what was seen, what is
 still to come, what touches the guarantee. Whatever else is said of the history is read off these:
 the state and the status, a round that has ended (`look_up`), the values that still count
 (`counting`), the rows of an export, a replay.
@@ -25,15 +25,15 @@ import numpy as np
 
 from ..engine.numerics import two_sum
 from ..engine.state import Floats, Ints
-from ..engine.statistics import Seen, blank
+from ..engine.statistics import Statistics, blank
 from ..errors import CombGameError, StoreError, UnknownNameError
 from ..storage.events import Event, no_collecting
 from .block_effects import commit, count_blocks, recount
 from .round import (
     MOST_VALUES,
     Entry,
-    Record,
-    Told,
+    RecordedValue,
+    RoundRecord,
     fingerprint,
     gaps,
     split,
@@ -42,14 +42,14 @@ from .round import (
 )
 
 
-class Past(Protocol):
+class HistoryReader(Protocol):
     """The events before the one at hand, for the few kinds of events that look back."""
 
     def whole(self, event: Event) -> "History":
-        """A whole history of all before this one; or `Behind`, and nothing has happened."""
+        """A whole history of all before this one; or `NeedsHistory`, and nothing has happened."""
 
 
-class Behind(Exception):  # noqa: N818  (it is no error)
+class NeedsHistory(Exception):  # noqa: N818  (it is no error)
     """There is more to read than others should wait for; event: for the sake of which."""
 
     def __init__(self, event: Event | None = None) -> None:
@@ -67,8 +67,8 @@ class EventEffect(Enum):
 
 
 class History:
-    """What the events say. `seen` has what was told, and only that; `pending` the values that are
-    still to come. pivot: if it is not None, `seen` and `extremes` have pivot - x for every value x.
+    """What the events say. `stats` has what was told, and only that; `pending` the values that are
+    still to come. pivot: if it is not None, `stats` and `extremes` have pivot - x for every value x.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class History:
         pivot: float | None = None,
         precision: Floats | None = None,
     ) -> None:
-        """group: arms that vary alike (`Seen.group`); first: values that the start has of each arm,
+        """group: arms that vary alike (`Statistics.group`); first: values that the start has of each arm,
         whatever they are; precision: where plays have levels.
         """
         self.seq, self.seal, self.pivot = 0, "", pivot
-        self.open: dict[int, Record] = {}  # by their numbers, ascending
-        self.closed: dict[int, Record] | None = (
+        self.open: dict[int, RoundRecord] = {}  # by their numbers, ascending
+        self.closed: dict[int, RoundRecord] | None = (
             {} if whole else None
         )  # those that have ended, and data from outside
         self.waiting = 0  # of the open ones, those that failed and are to be asked again
@@ -117,10 +117,10 @@ class History:
         # where plays have levels: blocks that do not count yet (their number, plays, how many were
         # asked, and their replicates), and their rounds that have ended
         self.blocks: list[list[int]] = []
-        self.held_back: dict[int, Record] = {}
+        self.held_back: dict[int, RoundRecord] = {}
         # and all rounds that have ended, as `values_in` has them
         self.measured: dict[int, Floats] = {}
-        self.seen: Seen = blank(d, group, precision)
+        self.stats: Statistics = blank(d, group, precision)
         self.pending: Floats = np.zeros(d)
         self.n_requested: Floats = np.zeros(
             d
@@ -136,9 +136,9 @@ class History:
         self.short = int((self.required > 0.0).sum())  # arms that have fewer than `required`
         self.extremes: Floats = nothing_far(d)
         self.late_stats: Floats = nothing_late(d)  # values after the start
-        self.initial_residuals: Floats = self.seen.noise[
+        self.initial_residuals: Floats = self.stats.residuals[
             :2
-        ].copy()  # `Seen.noise` when the start was over
+        ].copy()  # `Statistics.noise` when the start was over
         # float64[3, d]: values of the start: how many, their sums, and what rounding left out
         self.begun: Floats = np.zeros((3, d))
         self.start_end = 0  # the event with which the start was over; no retraction changes that
@@ -146,11 +146,11 @@ class History:
         self.ahead: list[tuple[int, float, int]] = []
         self._adding = True  # values are added up as they come
         # of a whole history: values that a retraction will leave, what they add up to, and `ahead`
-        self.rehearsed: tuple[list[_Value], list[Any], list[Any]] = ([], [], [])
+        self.rehearsed: tuple[list[StoredValue], list[Any], list[Any]] = ([], [], [])
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "History":
-        """A whole history, for its records: values are not added up (`seen` and `extremes` stay
+        """A whole history, for its records: values are not added up (`stats` and `extremes` stay
         empty), as `counting` says which to add.
         """
         made = cls(d, whole=True, first=first)
@@ -209,12 +209,12 @@ class History:
         return {n: both[n] for n in sorted(both) if both[n].size}
 
     @property
-    def records(self) -> dict[int, Record]:
+    def records(self) -> dict[int, RoundRecord]:
         """All rounds that it keeps, by their numbers."""
         kept = {**(self.closed or {}), **self.open}
         return {number: kept[number] for number in sorted(kept)}
 
-    def look_up(self, number: int, past: Callable[[], Iterable[Event]]) -> Record:
+    def look_up(self, number: int, past: Callable[[], Iterable[Event]]) -> RoundRecord:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
@@ -247,7 +247,7 @@ class History:
 
     # ---- one more event
 
-    def apply(self, event: Event, past: Past | None = None) -> EventEffect:
+    def apply(self, event: Event, past: HistoryReader | None = None) -> EventEffect:
         """past: what was before it, which retractions and what is told anew want to know; a whole
         history knows.
         """
@@ -262,13 +262,13 @@ class History:
             )
         try:
             effect: EventEffect = act(event, past)
-        except (CombGameError, Behind):
+        except (CombGameError, NeedsHistory):
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
         if not self.start_end and self._started:
             self.start_end = event.seq
-        if self._adding and self.seen.start[0] and self.start_end:
+        if self._adding and self.stats.in_initial_design[0] and self.start_end:
             self._begin()
             if event.kind == "failed":  # it was all that the start waited for
                 effect = EventEffect.VALUES
@@ -285,13 +285,13 @@ class History:
         self.version = event.version
         self.versions[event.version] = self.versions.get(event.version, 0) + 1
 
-    def on_created(self, event: Event, past: Past | None) -> EventEffect:
+    def on_created(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: everything that determines the study, its limits among it."""
         self.usual = int(event.data.get("replicates", 1))
         self.limits = {name: event.data.get(name) for name in self.limits}
         return EventEffect.LOOK
 
-    def on_asked(self, event: Event, past: Past | None) -> EventEffect:
+    def on_ask(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `arms`, `until` (the end of the lease), `replicates` (of each arm; 1 if it is not
         there), `again` (the round was given before).
         """
@@ -303,18 +303,18 @@ class History:
             elif replicates != self.usual:
                 # it may have been decided by looking at values, which need not have been told yet
                 self.startless = True
-            self.open[number] = Record(
+            self.open[number] = RoundRecord(
                 number,
                 arms,
                 event.client,
-                event.at,
+                event.timestamp,
                 until,
                 replicates=replicates,
                 since=event.seq,
                 steady=self.starting,
                 weights=self._draw(dict.fromkeys(arms, replicates)),
                 block=list(event.data.get("block", ())),
-                born=[event.seq, event.at],
+                born=[event.seq, event.timestamp],
             )
             if self.open[number].block:
                 commit(self.blocks, self.open[number].block, replicates)
@@ -326,24 +326,24 @@ class History:
         moves = bool(record.block) and not mine
         if moves and record.told and self.closed is None:
             return self._as_whole(event, past)
-        self._count("overdue", record.expired(event.at))
+        self._count("overdue", record.expired(event.timestamp))
         if moves:
-            record.plays, record.born = record.plays + 1, [event.seq, event.at]
+            record.plays, record.born = record.plays + 1, [event.seq, event.timestamp]
             self._start_over(record)
         if record.waiting:
             record.waiting = False
             self.waiting -= 1
             self._await(record.left, record.replicates)
-        record.asker, record.asked, record.until = event.client, event.at, until
+        record.asker, record.asked, record.until = event.client, event.timestamp, until
         record.rest, record.since = "open", event.seq
         return EventEffect.NOTHING
 
-    def on_told(self, event: Event, past: Past | None) -> EventEffect:
+    def on_tell(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
         told together with it).
         """
         if self._adding:
-            self.seen.begin_play()
+            self.stats.begin_play()
         number, values = event.round or 0, entries(event)
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
@@ -352,7 +352,9 @@ class History:
             for arm, entry in values.items():
                 self._enter(arm, entry, ended, anew=True)
                 if self.closed is not None:
-                    self.closed[number].tell(arm, Told(entry, event.seq, event.at, True))
+                    self.closed[number].tell(
+                        arm, RecordedValue(entry, event.seq, event.timestamp, True)
+                    )
             if ended.block:
                 self._recount(event, past)
             return EventEffect.VALUES
@@ -368,19 +370,19 @@ class History:
         self.n_told += not record.touched
         record.touched = True
         for arm, entry in values.items():
-            told = Told(entry, event.seq, event.at, arm in record.gone)
+            told = RecordedValue(entry, event.seq, event.timestamp, arm in record.gone)
             self._arrives(record, arm, told)
         left = record.left
         if event.data.get("final", True):
             record.rest, record.since = "missing", event.seq
             for arm in left:
-                self._arrives(record, arm, Told(None, event.seq, None))
+                self._arrives(record, arm, RecordedValue(None, event.seq, None))
             left = []
         if not left:
             self._end(record)
         return EventEffect.VALUES
 
-    def on_failed(self, event: Event, past: Past | None) -> EventEffect:
+    def on_failed(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `retry`; otherwise the round is given up."""
         record, retry = self.open[event.round or 0], event.data.get("retry", True)
         if record.told and record.block and retry and self.closed is None:
@@ -396,14 +398,14 @@ class History:
             self._count("missing", bool(record.told), len(record.left) * record.replicates)
             self.dropped += not record.told
             for arm in record.left if record.told else ():
-                record.tell(arm, Told(None, event.seq, None))
-            before = int(self.seen.blocks.done[0]) if record.block else 0
+                record.tell(arm, RecordedValue(None, event.seq, None))
+            before = int(self.stats.batch.done[0]) if record.block else 0
             self._end(record)
-            if record.block and self.seen.blocks.done[0] > before:
+            if record.block and self.stats.batch.done[0] > before:
                 return EventEffect.VALUES
         return EventEffect.NOTHING
 
-    def on_observed(self, event: Event, past: Past | None) -> EventEffect:
+    def on_observed(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `values` by arm; `planned`: their number was fixed before any of them was seen.
 
         Of values that another study had: `carried` (with the first of them: which study, and what
@@ -411,7 +413,7 @@ class History:
         `weights` by arm, as they were fixed there.
         """
         if self._adding:
-            self.seen.begin_play()
+            self.stats.begin_play()
         data = event.data
         self.carried = data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
@@ -420,11 +422,11 @@ class History:
         weights = self._draw(numbers, planned, counted=before)
         if "weights" in data:
             weights = [float(data["weights"][str(arm)]) for arm in values]
-        record = Record(
+        record = RoundRecord(
             self.last,
             list(values),
             event.client,
-            event.at,
+            event.timestamp,
             outside=True,
             replicates=MOST_VALUES if planned else 0,
             over=True,
@@ -440,7 +442,7 @@ class History:
             self.startless |= not record.steady
             if not record.steady:
                 self.start_end = self.start_end or event.seq - 1
-            if self.start_end and self._adding and self.seen.start[0]:
+            if self.start_end and self._adding and self.stats.in_initial_design[0]:
                 self._begin()
         for arm, entry in values.items():
             again = arm in self.retracted_arms  # perhaps other data; nobody can tell
@@ -452,7 +454,7 @@ class History:
                 [self.last, arm, numbers[arm], 2 if "weights" in data else int(planned)]
             )
             self._enter(arm, entry, record, again)
-            record.tell(arm, Told(entry, event.seq, event.at, again))
+            record.tell(arm, RecordedValue(entry, event.seq, event.timestamp, again))
         self.fingerprints[fingerprint(values)] = self.last
         if self.closed is not None:
             self.closed[self.last] = record
@@ -460,7 +462,7 @@ class History:
             self.startless = True
         return EventEffect.VALUES
 
-    def on_retracted(self, event: Event, past: Past | None) -> EventEffect:
+    def on_retracted(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.closed is None:
             return self._as_whole(event, past)
@@ -472,7 +474,7 @@ class History:
                 self._untell(record, mine, event.seq)
                 if record.block and record.told:  # what is told anew would be of another play
                     for arm in mine:
-                        self._arrives(record, arm, Told(None, event.seq, None))
+                        self._arrives(record, arm, RecordedValue(None, event.seq, None))
             for record in self.closed.values():
                 record.again |= {
                     arm for arm in arms if arm in record.told and record.told[arm].entry is not None
@@ -500,20 +502,20 @@ class History:
         self._recount(event, past)
         return EventEffect.CHANGE
 
-    def on_extended(self, event: Event, past: Past | None) -> EventEffect:
+    def on_extended(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
         self._count("extended")
         self.limits.update(event.data)
         return EventEffect.NOTHING
 
-    def on_certified(self, event: Event, past: Past | None) -> EventEffect:
+    def on_certify(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: what was known when the evidence was enough (`GIVEN`). Only a retraction
         takes it back.
         """
         given(event, len(self.pending))
         return EventEffect.NOTHING
 
-    def on_closed(self, event: Event, past: Past | None) -> EventEffect:
+    def on_closed(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """It was stopped by hand."""
         self.stopped = event.reason or "stopped by hand"
         return EventEffect.LOOK
@@ -527,13 +529,13 @@ class History:
             if arm in self.retracted_arms:
                 self.retracted_arms.remove(arm)
 
-    def _arrives(self, record: Record, arm: int, told: Told) -> None:
+    def _arrives(self, record: RoundRecord, arm: int, told: RecordedValue) -> None:
         record.tell(arm, told)
         if not record.waiting:
             self.pending[arm] -= record.replicates
         self._enter(arm, told.entry, record, told.anew)
 
-    def _end(self, record: Record) -> None:
+    def _end(self, record: RoundRecord) -> None:
         self.waiting -= record.waiting
         record.waiting, record.over = False, True
         del self.open[record.number]
@@ -543,27 +545,27 @@ class History:
             self.held_back[record.number] = record
             self.measured[record.number] = values_in(record)
             if self._adding:
-                count_blocks(self.seen.blocks, self.blocks, self.held_back, self.open, self.pivot)
+                count_blocks(self.stats.batch, self.blocks, self.held_back, self.open, self.pivot)
 
-    def _recount(self, event: Event, past: Past | None) -> None:
+    def _recount(self, event: Event, past: HistoryReader | None) -> None:
         """Blocks anew, after values of them have changed."""
-        if self._adding and self.seen.blocks.precision.size > 0:
+        if self._adding and self.stats.batch.precision.size > 0:
             records = self.records
             if self.closed is None:
                 whole = self._whole(event, past)
                 whole.apply(event)
                 records = whole.records
-            recount(self.seen.blocks, self.blocks, self.held_back, records, self.pivot)
+            recount(self.stats.batch, self.blocks, self.held_back, records, self.pivot)
             self.measured = {n: values_in(one) for n, one in records.items() if one.over}
 
-    def _as_whole(self, event: Event, past: Past | None) -> EventEffect:
+    def _as_whole(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """Go on as a whole history that has this event, too."""
         whole = self._whole(event, past)
         effect = whole.apply(event)
         self._become(whole)
         return effect
 
-    def _start_over(self, record: Record) -> None:
+    def _start_over(self, record: RoundRecord) -> None:
         """A play with levels that was told in part is measured again: as a whole, because the level
         of what was told is gone. (Of a whole history.)
         """
@@ -575,7 +577,7 @@ class History:
         record.told.clear()
         self._add_up(self)
 
-    def _whole(self, event: Event, past: Past | None) -> "History":
+    def _whole(self, event: Event, past: HistoryReader | None) -> "History":
         """All rounds before an event."""
         if self.closed is not None:
             return self
@@ -591,13 +593,13 @@ class History:
         known = self.open.get(retraction.round) or (self.closed or {})[retraction.round]
         return sorted(known.entered)
 
-    def _reopen(self, record: Record) -> None:
+    def _reopen(self, record: RoundRecord) -> None:
         assert self.closed is not None
         del self.closed[record.number]
         record.over, record.until, record.rest, record.again = False, None, "open", set()
         self.open = dict(sorted({**self.open, record.number: record}.items()))
 
-    def _untell(self, record: Record, arms: list[int], seq: int) -> None:
+    def _untell(self, record: RoundRecord, arms: list[int], seq: int) -> None:
         for arm in arms:
             record.untell(arm, seq)
             if not (record.waiting or record.outside):
@@ -655,13 +657,13 @@ class History:
 
     def _begin(self) -> None:
         """From now on what is played may depend on values."""
-        self.seen.start[0] = 0
-        self.initial_residuals[:] = self.seen.noise[:2]
+        self.stats.in_initial_design[0] = 0
+        self.initial_residuals[:] = self.stats.residuals[:2]
         for arm, x, n in self.ahead:
-            add_start(self.seen, self.begun, arm, x, float(n))
+            add_start(self.stats, self.begun, arm, x, float(n))
         self.ahead = []
 
-    def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
+    def _enter(self, arm: int, entry: Entry, record: RoundRecord, anew: bool = False) -> None:
         lost = gaps(entry, 0 if record.outside else record.replicates)
         self._count("missing", lost > 0, lost)
         if isinstance(entry, dict):
@@ -672,7 +674,7 @@ class History:
         if self._adding:
             self._add(arm, entry, record, anew)
 
-    def _add(self, arm: int, entry: Entry, record: Record, anew: bool) -> None:
+    def _add(self, arm: int, entry: Entry, record: RoundRecord, anew: bool) -> None:
         """Enter values of an arm.
 
         What tells of the spread: in the start, the values that were asked for, about the mean of
@@ -685,18 +687,22 @@ class History:
         for k, part in enumerate(split(entry, record.replicates)):
             if k and record.block:
                 break  # plays with levels: readings beyond those that were asked for do not count
-            starts = bool(self.seen.start[0]) and record.steady and not k
+            starts = bool(self.stats.in_initial_design[0]) and record.steady and not k
             for mean, n in part:
                 x, total = mean, mean * n
                 if self.pivot is not None:  # the game maximises
                     x, total = self.pivot - mean, self.pivot * n - total
                 later = not (starts or anew) and (n == 1 or not k)
                 if starts and not anew:
-                    add_start(self.seen, self.begun, arm, x, float(n))
-                elif later and self.seen.start[0] and not (k or record.steady or record.outside):
+                    add_start(self.stats, self.begun, arm, x, float(n))
+                elif (
+                    later
+                    and self.stats.in_initial_design[0]
+                    and not (k or record.steady or record.outside)
+                ):
                     self.ahead.append((arm, x, n))
-                residual = later and not self.seen.start[0]
-                self.seen.add_value(arm, x, float(n), total, record.weight(arm), residual)
+                residual = later and not self.stats.in_initial_design[0]
+                self.stats.add_value(arm, x, float(n), total, record.weight(arm), residual)
                 if later:
                     follow(self.late_stats, arm, x, n)
                 reach(self.extremes, arm, x, n, record.number)
@@ -727,11 +733,11 @@ class History:
                 mine[...] = its
             self.ahead = waiting
 
-    def standing(self) -> list["_Value"]:
+    def standing(self) -> list["StoredValue"]:
         """The values that count, in the order in which they came. (Of a whole history.)"""
         with no_collecting():
             values = [
-                _Value(told.seq, arm, told, one)
+                StoredValue(told.seq, arm, told, one)
                 for one in self.records.values()
                 for arm, told in one.told.items()
                 if arm not in one.again and told.entry is not None
@@ -740,22 +746,26 @@ class History:
 
     def _sums(self) -> list[Any]:
         """The arrays that are added up."""
-        seen = self.seen
+        stats = self.stats
         own = [self.initial_residuals, self.extremes, self.late_stats, self.begun]
-        return [*totals(seen), seen.noise, seen.start, *own]
+        return [*totals(stats), stats.residuals, stats.in_initial_design, *own]
 
     def _clear(self) -> None:
         for one in self._sums():
             one[...] = 0
-        self.seen.start[0], self.extremes[:], self.ahead = 1, nothing_far(len(self.n_received)), []
+        self.stats.in_initial_design[0], self.extremes[:], self.ahead = (
+            1,
+            nothing_far(len(self.n_received)),
+            [],
+        )
 
-    def _sum(self, values: list["_Value"]) -> None:
+    def _sum(self, values: list["StoredValue"]) -> None:
         last = 0
         for seq, arm, told, record in values:
-            if self.seen.start[0] and 0 < self.start_end < seq:
+            if self.stats.in_initial_design[0] and 0 < self.start_end < seq:
                 self._begin()
             if seq != last:
-                self.seen.begin_play()
+                self.stats.begin_play()
                 last = seq
             self._add(arm, told.entry, record, told.anew)
 
@@ -797,8 +807,8 @@ class History:
     def restore(self, plain: dict[str, Any]) -> None:
         """What `plain` said."""
         self.__dict__.update(plain)
-        self.open = {one["number"]: Record.of(one) for one in plain["open"]}
-        self.held_back = {one["number"]: Record.of(one) for one in plain["held_back"]}
+        self.open = {one["number"]: RoundRecord.of(one) for one in plain["open"]}
+        self.held_back = {one["number"]: RoundRecord.of(one) for one in plain["held_back"]}
         self.measured = {number: np.array(one) for number, one in plain["measured"]}
 
     def _become(self, whole: "History") -> None:
@@ -818,21 +828,21 @@ class History:
             whole.n_received,
         )
         self._add_up(whole)
-        if self.seen.blocks.precision.size > 0:
-            recount(self.seen.blocks, self.blocks, self.held_back, whole.records, self.pivot)
+        if self.stats.batch.precision.size > 0:
+            recount(self.stats.batch, self.blocks, self.held_back, whole.records, self.pivot)
             self.measured = {n: values_in(one) for n, one in whole.records.items() if one.over}
 
 
-class _Value(NamedTuple):
+class StoredValue(NamedTuple):
     """A value that counts."""
 
     seq: int
     arm: int
-    told: Told
-    record: Record
+    told: RecordedValue
+    record: RoundRecord
 
 
-def _start_waits(record: Record) -> bool:
+def _start_waits(record: RoundRecord) -> bool:
     """Whether the start is not over as long as this round is out."""
     return (
         record.steady and not record.waiting and any(arm not in record.gone for arm in record.left)
@@ -855,7 +865,7 @@ def follow(late: Floats, arm: int, mean: float, n: int) -> None:
     late[3, arm] += 1.0
 
 
-def add_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+def add_start(stats: Statistics, begun: Floats, arm: int, mean: float, n: float) -> None:
     """Add n values to those of the start, and their deviation from these to the residuals.
 
     Values that came beside those of the start, without being asked for, are no part of their mean.
@@ -865,7 +875,7 @@ def add_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> Non
     Parameters
     ----------
     seen : Seen
-        Statistics of the study, whose residuals are updated; see `Seen.add_residual`.
+        Statistics of the study, whose residuals are updated; see `Statistics.add_residual`.
     begun : ndarray of shape (3, d)
         Of the values of the start per arm: how many there are, their sum, and what rounding left
         out of it. Updated.
@@ -877,7 +887,7 @@ def add_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> Non
     before = begun[0, arm]
     if before > 0.0:
         off = mean - (begun[1, arm] + begun[2, arm]) / before
-        seen.add_residual(arm, off, n, before, seen.noise[0, seen.group[arm]])
+        stats.add_residual(arm, off, n, before, stats.residuals[0, stats.variance_group[arm]])
     begun[0, arm] += n
     begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
     begun[2, arm] += lost
@@ -900,9 +910,9 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
         far[1, :, arm] = value, n, number
 
 
-def totals(seen: Seen) -> tuple[Floats, ...]:
-    """What is added up; the rest of `seen` is computed from it."""
-    return seen.sums, seen.rest, seen.counts, seen.squares, seen.weighed
+def totals(stats: Statistics) -> tuple[Floats, ...]:
+    """What is added up; the rest of `stats` is computed from it."""
+    return stats.sums, stats.compensation, stats.counts, stats.squares, stats.weighted_sums
 
 
 GIVEN: dict[str, Any] = {  # what a certificate says, and how it is read

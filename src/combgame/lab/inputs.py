@@ -12,24 +12,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import Call, Option, Phrase
+from .._messages import CallHint, OptionHint, PhraseHint
 from ..errors import (
     REASON,
     InputError,
     StudyError,
-    must_be,
-    plain_text,
-    said_by,
-    whole,
+    check_int,
+    check_text,
+    error_from,
+    invalid_argument,
 )
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions
 from ..storage.events import Event
-from ..tables import MARK, Sheet, is_frame, read_frame, read_table
-from ..tables.reader import digits
+from ..tables import MARK, ParsedTable, is_frame, read_frame, read_table
+from ..tables.reader import significant_digits
 from .history import History
-from .round import MOST_VALUES, Entry, Record, Round, fingerprint
+from .round import MOST_VALUES, Entry, Round, RoundRecord, fingerprint
 from .settings import REPLICATES, read_time
 
 
@@ -40,10 +40,10 @@ class Todo(NamedTuple):
     mark: str = ""
 
 
-def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) -> Sheet:
+def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) -> ParsedTable:
     sheet = read_table(read_frame(frame), problem, study, rounds)
     if sheet.repeated is not None and not again:
-        raise said_by(InputError, sheet.repeated)
+        raise error_from(InputError, sheet.repeated)
     return sheet
 
 
@@ -64,7 +64,7 @@ def mark_of(mark: Any) -> str:
         return ""
     if not isinstance(mark, str) or MARK.fullmatch(mark.strip().lower()) is None:
         what = "the eight letters that `ask` gave with the round"
-        raise must_be("mark", mark, what, "leave them as they were, or leave them out")
+        raise invalid_argument("mark", mark, what, "leave them as they were, or leave them out")
     return mark.strip().lower()
 
 
@@ -80,34 +80,34 @@ def todo_of(round: Any) -> Todo:
     (Todo(id=3, mark='kqzmtwfb'), Todo(id=3, mark=''))
     """
     if isinstance(round, Round | Todo):
-        return Todo(whole("round", round.id, 1), mark_of(round.mark or None))
+        return Todo(check_int("round", round.id, 1), mark_of(round.mark or None))
     if isinstance(round, str) and (said := TODO.fullmatch(round.strip())) is not None:
-        return Todo(whole("round", int(said[1]), 1), mark_of(said[2]))
-    return Todo(whole("round", round, 1))
+        return Todo(check_int("round", int(said[1]), 1), mark_of(said[2]))
+    return Todo(check_int("round", round, 1))
 
 
 def name_of(name: Any) -> str:
-    return plain_text("name", name, "a text, such as 'plate-7'")
+    return check_text("name", name, "a text, such as 'plate-7'")
 
 
 def reason_of(reason: Any) -> str:
     kept = "it is kept with the event"
-    return plain_text("reason", reason, "a text that says why", kept, most=REASON, lines=True)
+    return check_text("reason", reason, "a text that says why", kept, most=REASON, lines=True)
 
 
 def client_of(client: Any) -> str | None:
-    return None if client is None else plain_text("client", client, "a text that says who, or None")
+    return None if client is None else check_text("client", client, "a text that says who, or None")
 
 
 def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
     """How many rounds are asked for."""
-    most = 1 if n is None else whole("n", n, 1)
+    most = 1 if n is None else check_int("n", n, 1)
     if replicates is not None:
-        whole("replicates", replicates, 1, most=REPLICATES)
+        check_int("replicates", replicates, 1, most=REPLICATES)
     if lease is not None and (
         isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
     ):
-        raise must_be("lease", lease, "a positive number of seconds, or None")
+        raise invalid_argument("lease", lease, "a positive number of seconds, or None")
     if most > MOST_ROUNDS:
         raise InputError(
             "too-many-rounds",
@@ -131,7 +131,7 @@ def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo,
         ]
     except Exception:  # whatever was given
         what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
-        raise must_be("told", told, what) from None
+        raise invalid_argument("told", told, what) from None
     for key, values in pairs:
         todo = todo_of(key)
         if todo.id in rounds:
@@ -158,7 +158,7 @@ def round_or_arm(round: Any, arm: Any) -> None:
     """What is retracted."""
     if (round is None) == (arm is None):
         text = "retract takes a round or an arm, one of them"
-        remedy, arm_option = "give a round, or {arm}, and not both", Option("arm")
+        remedy, arm_option = "give a round, or {arm}, and not both", OptionHint("arm")
         raise InputError("round-or-arm", text, remedy=remedy, arm=arm_option)
 
 
@@ -169,13 +169,13 @@ def limits_of(max_rounds: Any, deadline: Any) -> dict[str, Any]:
             "extend-nothing",
             "extend changes {max_rounds} or {deadline}",
             remedy="give one of them, or both",
-            max_rounds=Option("max_rounds"),
-            deadline=Option("deadline"),
+            max_rounds=OptionHint("max_rounds"),
+            deadline=OptionHint("deadline"),
         )
     given: dict[str, Any] = {}
     if max_rounds is not None:
         endless = isinstance(max_rounds, float) and max_rounds == math.inf
-        given["max_rounds"] = None if endless else whole("max_rounds", max_rounds, 1)
+        given["max_rounds"] = None if endless else check_int("max_rounds", max_rounds, 1)
     if deadline is not None:
         endless = isinstance(deadline, float) and deadline == math.inf
         given["deadline"] = None if endless else read_time(deadline)
@@ -197,10 +197,10 @@ def read_values(
     """
     if not hasattr(values, "keys"):
         what = "values by arm, such as {{0: 0.3}} or {{'name': 0.3}}"
-        raise must_be("values", values, what)
+        raise invalid_argument("values", values, what)
     entries: dict[int, Entry] = {}
     for key in values.keys():  # noqa: SIM118  (a pandas Series iterates over its values)
-        arm = problem.arm(key)
+        arm = problem.arm_index(key)
         try:
             if among is not None and arm not in among:
                 text = "it is not in the round, which has {arms}"
@@ -212,8 +212,8 @@ def read_values(
         except InputError as error:
             name = problem.label([arm])
             if round is None:
-                raise error.within("arm {arm}", arm=name) from None
-            raise error.within("round {round}, arm {arm}", round=round, arm=name) from None
+                raise error.with_context("arm {arm}", arm=name) from None
+            raise error.with_context("round {round}, arm {arm}", round=round, arm=name) from None
     return entries
 
 
@@ -236,15 +236,15 @@ def _entry(problem: Problem, arm: int, value: Any) -> Entry:
             or value[1] < 1
         ):
             what = "(mean, n) with a whole n of at least 1"
-            raise must_be("value", value, what, "replicates come as a list")
+            raise invalid_argument("value", value, what, "replicates come as a list")
         mean, n = value[0], int(value[1])
-        if not problem.rewards.known:
+        if not problem.rewards.variance_known:
             raise InputError(
                 "variance-hidden",
                 "a mean of {n} values hides how they vary, which is needed here",
                 remedy="{instead}",
                 n=n,
-                instead=Phrase("several values"),
+                instead=PhraseHint("several values"),
             )
         mean = _number(problem, arm, mean, n)
         if n > MOST_VALUES:
@@ -262,13 +262,15 @@ def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> flo
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, int | float):
         what = "a number, a list of replicates, (mean, n), or None for missing"
-        raise must_be("value", value, what)
+        raise invalid_argument("value", value, what)
     # a whole number may be too large for a float
     x = float(plain) if abs(plain) <= 1e100 else math.inf
-    low, high = problem.rewards.values(problem.d)
+    low, high = problem.rewards.support(problem.d)
     if not abs(x) <= 1e100:
-        blank = Phrase("missing value")
-        raise must_be("value", value, "a finite number, at most 1e100", "{blank}", blank=blank)
+        blank = PhraseHint("missing value")
+        raise invalid_argument(
+            "value", value, "a finite number, at most 1e100", "{blank}", blank=blank
+        )
     if not low <= x <= high:
         raise InputError(
             "value-outside",
@@ -279,16 +281,20 @@ def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> flo
             high=high,
             rewards=str(problem.rewards),
         )
-    why = problem.rewards.refused(x, n) or problem.coarse(arm, x, n or 1)
+    why = problem.rewards.check_value(x, n) or problem.precision_problem(arm, x, n or 1)
     if why is not None:
-        raise said_by(InputError, why)
+        raise error_from(InputError, why)
     return x
 
 
 def check_means(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
     """Refuse a mean that hides which of its values were asked for, where only these count."""
     for arm, entry in given.items():
-        if problem.rewards.levels() and isinstance(entry, dict) and entry["n"] > replicates:
+        if (
+            problem.rewards.has_batch_effect()
+            and isinstance(entry, dict)
+            and entry["n"] > replicates
+        ):
             raise InputError(
                 "mean-hides",
                 "round {round}, arm {arm}: a mean of {n} values hides the {asked:count value} that "
@@ -299,15 +305,17 @@ def check_means(problem: Problem, number: int, replicates: int, given: dict[int,
                 arm=problem.label([arm]),
                 n=entry["n"],
                 asked=replicates,
-                replicates=Option("replicates", entry["n"]),
+                replicates=OptionHint("replicates", entry["n"]),
             )
 
 
-def check_one_play(problem: Problem, number: int, record: Record, given: dict[int, Entry]) -> None:
+def check_one_play(
+    problem: Problem, number: int, record: RoundRecord, given: dict[int, Entry]
+) -> None:
     """Refuse, where plays have levels, values in the place of retracted ones beside others of the
     same round that still stand: nobody can tell whether they are of one play.
     """
-    if not problem.rewards.levels():
+    if not problem.rewards.has_batch_effect():
         return
     for arm, entry in given.items():
         anew = arm in record.again if record.over else arm in record.gone
@@ -328,7 +336,7 @@ def check_one_play(problem: Problem, number: int, record: Record, given: dict[in
                 remedy="{retract}, and then tell all values of one play",
                 round=number,
                 arm=problem.label([arm]),
-                retract=Call("retract", number, "reason"),
+                retract=CallHint("retract", number, "reason"),
             )
 
 
@@ -350,7 +358,7 @@ def check_whole(problem: Problem, number: int, replicates: int, given: dict[int,
             )
 
 
-def check_play(record: Record, todo: Todo, client: str | None) -> None:
+def check_play(record: RoundRecord, todo: Todo, client: str | None) -> None:
     """Refuse, where plays have levels, what is told of a play that was given up for another one."""
     others = client is not None and record.asker is not None and client != record.asker
     if (
@@ -379,7 +387,7 @@ def check_todo(todo: Todo, mark: str, name: str) -> None:
             remedy="ask again for what to measure now; {observe} adds what was measured already",
             round=todo.id,
             name=name,
-            observe=Call("observe"),
+            observe=CallHint("observe"),
         )
 
 
@@ -389,7 +397,7 @@ def check_todo(todo: Todo, mark: str, name: str) -> None:
 MANY = 8  # digits in all: by chance, one of 10^8 tables of that many has the same values
 
 
-def coincidence(problem: Problem, values: Mapping[int, Entry]) -> bool:
+def is_probably_chance(problem: Problem, values: Mapping[int, Entry]) -> bool:
     """Whether the same values might well come again: they have few digits in all.
 
     >>> import combgame as cg
@@ -397,19 +405,19 @@ def coincidence(problem: Problem, values: Mapping[int, Entry]) -> bool:
     >>> coincidence(problem, {0: 0.5, 1: 0.25}), coincidence(problem, {0: 0.51234, 1: 0.2718})
     (True, False)
     """
-    binary = License.BINARY in claimed(problem.rewards)
+    binary = Assumption.BINARY in claimed_assumptions(problem.rewards)
     total = 0.0
     for entry in values.values():
         if isinstance(entry, dict):
-            total += 1.0 if binary else digits(entry["mean"])
+            total += 1.0 if binary else significant_digits(entry["mean"])
         elif isinstance(entry, list):
-            total += sum(0.3 if binary else digits(x) for x in entry if x is not None)
+            total += sum(0.3 if binary else significant_digits(x) for x in entry if x is not None)
         elif entry is not None:
-            total += 0.3 if binary else digits(entry)
+            total += 0.3 if binary else significant_digits(entry)
     return total < MANY
 
 
-def prints_of(events: Iterable[Event]) -> dict[str, int]:
+def fingerprints(events: Iterable[Event]) -> dict[str, int]:
     """By the fingerprint of what was told or observed at once: the number that has it."""
     made: dict[str, int] = {}
     for event in events:
@@ -427,7 +435,7 @@ def repeated_round(
     """
     seen = dict(before)
     for number, values in sorted(told.items()):
-        if coincidence(problem, values):
+        if is_probably_chance(problem, values):
             continue
         one = fingerprint(values)
         if seen.get(one, number) != number:
@@ -438,7 +446,7 @@ def repeated_round(
                 remedy="check the table, or {again} if they were measured twice",
                 round=number,
                 other=seen[one],
-                again=Phrase("again"),
+                again=PhraseHint("again"),
             )
         seen[one] = number
     return None
@@ -455,5 +463,5 @@ def check_replicates(history: History, times: int) -> None:
             remedy="leave out {option} until then",
             short=history.short,
             usual=history.usual,
-            option=Option("replicates", times),
+            option=OptionHint("replicates", times),
         )

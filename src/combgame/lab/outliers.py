@@ -52,12 +52,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import PYTHON, Call, Sentence, Surface
+from .._messages import PYTHON, CallHint, Message, Renderer
 from ..engine.state import Floats, Ints
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions
 
 FREE = 1e-6  # share of a value that its residual has, from which on it is compared
 TIED = 1e-6  # by less than that of their standard errors, values are equally far
@@ -66,7 +66,7 @@ MOST = 20  # values that are named
 EVERY = 10  # degrees of freedom of the residuals, for each value after the first that is left out
 
 
-class Outlier(NamedTuple):
+class OutlierRule(NamedTuple):
     """A value that stands out. errors: standard errors from what others let expect, or, if `alone`,
     how many times as far from the others of its play as values within plays are apart.
     """
@@ -137,16 +137,16 @@ def _fit(one: Values, d: int) -> _Fit:
 
 def outliers(
     values: Values, d: int, known: bool, least: float, alarm: float, alone: float, enough: int
-) -> list[Outlier]:
+) -> list[OutlierRule]:
     """The values that stand out, in the order in which they were left out.
 
     known: whether sigma is; least: by how much values vary at least, in 1/sqrt(weight), if it is
     not; alarm: the chance with which each value may be named though all are right; alone: see
-    `Outlier`; enough: other values that are needed for that, if sigma is not known.
+    `OutlierRule`; enough: other values that are needed for that, if sigma is not known.
     """
     from scipy.special import ndtri, stdtrit
 
-    left, found, sure, most = np.arange(values.x.size), list[Outlier](), 0, MOST
+    left, found, sure, most = np.arange(values.x.size), list[OutlierRule](), 0, MOST
     least = 1.0 if known else least
     while left.size > 2 and len(found) < most:
         one = values.only(left)
@@ -173,7 +173,7 @@ def outliers(
         for k, place in zip(tied.tolist(), where.tolist(), strict=True):
             expected = float(one.x[k] - fit.rest[k] / fit.free[k])
             instead = tuple(int(other) for other in where if other != place)
-            found.append(Outlier(int(place), float(errors[k]), False, expected, instead))
+            found.append(OutlierRule(int(place), float(errors[k]), False, expected, instead))
         if errors.max() > bar:
             sure = len(found)
         elif known:
@@ -196,7 +196,7 @@ def _apart(one: Values, k: int) -> tuple[float, float, int]:
 
 def _lonely(
     values: Values, kept: Ints, d: int, least: float, enough: int, alone: float
-) -> list[Outlier]:
+) -> list[OutlierRule]:
     """Of values that fit anything, those that are far from the others of their play."""
     if kept.size < 2:
         return []
@@ -218,7 +218,7 @@ def _lonely(
     for k, times in found.items():
         rest = (one.play == one.play[k]) & (np.arange(one.x.size) != k)
         instead = tuple(int(kept[m]) for m in found if rest[m])
-        made.append(Outlier(int(kept[k]), times, True, float(np.median(one.x[rest])), instead))
+        made.append(OutlierRule(int(kept[k]), times, True, float(np.median(one.x[rest])), instead))
     return sorted(made, key=lambda each: (-each.errors, each.at))
 
 
@@ -228,47 +228,49 @@ SHOWN = 5
 ALONE = 100.0
 
 
-class Doubt(NamedTuple):
+class Outlier(NamedTuple):
     """A value that is implausible under the model, and by how many standard errors."""
 
     round: int  # or the number of data from outside
     arm: int
     name: str
     value: float
-    others: int  # values of the arm that it is compared with; 0: it is compared with other arms
-    errors: float  # standard errors; how many times as far as others, if it is the only one
-    outside: bool = False  # whether it is data from outside
+    n_reference: (
+        int  # values of the arm that it is compared with; 0: it is compared with other arms
+    )
+    z_score: float  # standard errors; how many times as far as others, if it is the only one
+    external: bool = False  # whether it is data from outside
     within: bool = False  # compared within its round, because rounds have levels of their own
     instead: tuple[str, ...] = ()  # arms of which a value may be the one that is off
 
     @property
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Message:
         if self.within:
             return self._within
-        text = "Data from outside, number {round}" if self.outside else "Round {round}"
+        text = "Data from outside, number {round}" if self.external else "Round {round}"
         text += ", arm {name}: {value:g} is "
-        if self.others:
-            text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
+        if self.n_reference:
+            text += "{errors:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
             text += " standard errors from the "
             text += (
                 "mean of the arm's {others:,} other values"
-                if self.others > 1
+                if self.n_reference > 1
                 else ("arm's only other value")
             )
         else:
             text += "the only value of this arm, and far from the values of all others"
         text += " (a heuristic; it counts as it was told)"
         remedy = "if it is a mistake, {retract}, and "
-        remedy += "observe it anew" if self.outside else "tell it anew"
-        retract = Call("retract", self.round, "reason")
-        return Sentence("doubtful", text, remedy=remedy, **self._asdict(), retract=retract)
+        remedy += "observe it anew" if self.external else "tell it anew"
+        retract = CallHint("retract", self.round, "reason")
+        return Message("doubtful", text, remedy=remedy, **self._asdict(), retract=retract)
 
     @property
-    def _within(self) -> Sentence:
+    def _within(self) -> Message:
         """The same where rounds have levels of their own."""
         text = "Round {round}, arm {name}: {value:g} is "
-        if self.others:
-            text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
+        if self.n_reference:
+            text += "{errors:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
             text += " standard errors from what the other values of its round, and those of other "
             text += "rounds, let expect"
         else:
@@ -277,45 +279,49 @@ class Doubt(NamedTuple):
             text += "; or {instead:or} is off, because nothing tells which"
         text += " (a heuristic; it counts as it was told)"
         remedy = "if it is a mistake, {retract}, and tell it anew"
-        retract = Call("retract", self.round, "reason")
+        retract = CallHint("retract", self.round, "reason")
         known = {**self._asdict(), "instead": list(self.instead)}
-        return Sentence("doubtful-within", text, remedy=remedy, **known, retract=retract)
+        return Message("doubtful-within", text, remedy=remedy, **known, retract=retract)
 
-    def said(self, surface: Surface = PYTHON) -> str:
+    def render(self, surface: Renderer = PYTHON) -> str:
         """What is doubted, and what to do, as a surface says it."""
-        return self.sentence.said(surface)
+        return self.sentence.render(surface)
 
-    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """As plain data: its fields, and what is said of it."""
         return {**self._asdict(), **self.sentence.to_data(surface)}
 
     def __str__(self) -> str:
-        return self.said()
+        return self.render()
 
 
-def _believed(doubtful: Any, seen: Seen, value: Floats) -> Any:
+def _believed(doubtful: Any, stats: Statistics, value: Floats) -> Any:
     """bool[2, d]: of an arm both of whose ends are doubtful, the end that is near the other arms'
     means, if the other is ten times as far from them.
     """
     near, both = np.zeros_like(doubtful), doubtful.all(axis=0)
     for a in np.flatnonzero(both):
-        rest = (seen.counts > 0.0) & (np.arange(both.size) != a)
+        rest = (stats.counts > 0.0) & (np.arange(both.size) != a)
         if rest.any():
-            away = np.abs(value[:, a] - np.median(seen.sums[rest] / seen.counts[rest]))
+            away = np.abs(value[:, a] - np.median(stats.sums[rest] / stats.counts[rest]))
             near[:, a] = 10.0 * away < away.max()
     return near
 
 
-def _alone(problem: Problem, seen: Seen, value: Floats, only: Any) -> Floats:
+def _alone(problem: Problem, stats: Statistics, value: Floats, only: Any) -> Floats:
     """float64[d]: how many times as far from the other arms as these are from each other; 0 for
     arms with several values. value: of arms with one; only: which they are.
     """
-    times, told = np.zeros(only.size), seen.counts > 0.0
-    spread = problem.rewards.spread(problem.d) if problem.rewards.known else np.zeros(only.size)
+    times, told = np.zeros(only.size), stats.counts > 0.0
+    spread = (
+        problem.rewards.sub_gaussian_scale(problem.d)
+        if problem.rewards.variance_known
+        else np.zeros(only.size)
+    )
     for a in np.flatnonzero(only & told):
         rest = told & (np.arange(only.size) != a)
-        if rest.sum() >= (1 if problem.rewards.known else ENOUGH):
-            means = seen.sums[rest] / seen.counts[rest]
+        if rest.sum() >= (1 if problem.rewards.variance_known else ENOUGH):
+            means = stats.sums[rest] / stats.counts[rest]
             usual = max(float(np.ptp(means)), float(np.abs(means).max()), float(spread[a]))
             away = abs(float(value[a]) - float(np.median(means)))
             times[a] = away / usual if usual > 0.0 else 0.0
@@ -324,40 +330,40 @@ def _alone(problem: Problem, seen: Seen, value: Floats, only: Any) -> Floats:
 
 def among(problem: Problem) -> str:
     """With which values each is compared: those of its "arm" or "round"; "": with none."""
-    if problem.rewards.levels():
+    if problem.rewards.has_batch_effect():
         return "round"
-    return "arm" if License.NORMAL in claimed(problem.rewards) else ""
+    return "arm" if Assumption.NORMAL in claimed_assumptions(problem.rewards) else ""
 
 
 def doubts(
-    problem: Problem, seen: Seen, far: Floats, most: int = SHOWN, scale: float = 1.0
-) -> tuple[Doubt, ...]:
+    problem: Problem, stats: Statistics, far: Floats, most: int = SHOWN, scale: float = 1.0
+) -> tuple[Outlier, ...]:
     """The values that are hard to believe, the hardest first; of an arm only the harder of its
     ends. scale: by how much values vary more than stated.
     """
     if among(problem) != "arm":
         return ()
     value, n, number = far[:, 0], far[:, 1], far[:, 2]
-    others = np.where(n > 0.0, seen.counts - n, 0.0)
-    total = float(seen.counts.sum())
+    others = np.where(n > 0.0, stats.counts - n, 0.0)
+    total = float(stats.counts.sum())
     with np.errstate(all="ignore"):
-        off = np.abs(value - (seen.sums - value * n) / others)
-        if problem.rewards.known:
-            sigma = scale * problem.rewards.spread(problem.d)
+        off = np.abs(value - (stats.sums - value * n) / others)
+        if problem.rewards.variance_known:
+            sigma = scale * problem.rewards.sub_gaussian_scale(problem.d)
             errors = off / (sigma * np.sqrt(1.0 / n + 1.0 / others))
             bar = np.full(far[:, 0].shape, math.sqrt(2.0 * math.log(2.0 * max(total, 1.0) / ALARM)))
         else:
             from scipy.special import chdtri, stdtrit
 
             left = np.maximum(
-                seen.squares - off * off * others / (others + 1.0), 1e-12 * seen.squares
+                stats.squares - off * off * others / (others + 1.0), 1e-12 * stats.squares
             )  # of the others
             variance = np.where(others > 1.0, left / (others - 1.0), math.inf)
             low = np.sort(np.min(variance, axis=0))
             low = low[np.isfinite(low)]
-            several = seen.counts > 1.0
-            degrees = seen.counts[several] - 1.0
-            each = np.sort(seen.squares[several] / chdtri(degrees, 0.5))
+            several = stats.counts > 1.0
+            degrees = stats.counts[several] - 1.0
+            each = np.sort(stats.squares[several] / chdtri(degrees, 0.5))
             usual = each[(each.size - 1) // 2] if each.size else math.nan
             variance = np.where(
                 others > 1.0,
@@ -370,19 +376,19 @@ def doubts(
     # NaN: an arm all of whose values are equal
     errors = np.where((others > 0.0) & (errors == errors), errors, 0.0)
     doubtful = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
-    doubtful &= ~_believed(doubtful, seen, value)
-    far_out = _alone(problem, seen, value[0], (others <= 0.0).all(axis=0))
+    doubtful &= ~_believed(doubtful, stats, value)
+    far_out = _alone(problem, stats, value[0], (others <= 0.0).all(axis=0))
     errors[0] = np.where(far_out > ALONE, far_out, errors[0])
     doubtful[0] |= far_out > ALONE
     order = sorted(
         zip(*np.nonzero(doubtful), strict=True), key=lambda at: (-errors[at], number[at])
     )
     return tuple(
-        Doubt(
+        Outlier(
             int(number[at]),
             int(at[1]),
             problem.label([int(at[1])]),
-            float(problem.inside(value[at])),
+            float(problem.to_internal(value[at])),
             int(others[at]),
             float(errors[at]),
         )
@@ -392,17 +398,17 @@ def doubts(
 
 def doubts_within(
     problem: Problem, plays: Mapping[int, Floats], known: bool, most: int = SHOWN
-) -> tuple[Doubt, ...]:
+) -> tuple[Outlier, ...]:
     """The same where plays have levels. plays: see `outliers.gathered`; known: whether sigma is
     stated, and nothing contradicts it.
     """
     values, numbers = gathered(problem, plays), list(plays)
     alarm = ALARM / max(float(values.n.sum()), 1.0)
-    least = 1.0 if problem.rewards.known else 0.0
+    least = 1.0 if problem.rewards.variance_known else 0.0
     found = outliers(values, problem.d, known, least, alarm, ALONE, ENOUGH)
     sizes = np.bincount(values.play) if found else values.play
     return tuple(
-        Doubt(
+        Outlier(
             numbers[values.play[one.at]],
             int(values.arm[one.at]),
             problem.label([int(values.arm[one.at])]),

@@ -14,22 +14,22 @@ import numpy as np
 
 from .._fingerprint import foreign
 from ..engine.dispatch import choose_engine
-from ..engine.round import advise
+from ..engine.round import next_action
 from ..engine.state import Floats, Random, vector
 from ..engine.statistics import blank
 from ..engine.user_code import own_bounds, own_errors
 from ..problem import Problem
 from ..rules.base import again_larger
 from ..rules.checks import check_action, trusted
-from ..simulation.runner import own_numbers
+from ..simulation.runner import draw_permutation
 from ..storage.events import Event
 from .analysis import snapshot_at_end
 from .block_effects import awaited, unfinished
-from .diagnostics import Squares, may_lack_levels, squares_of
-from .history import EventEffect, History, Past, new_round
+from .diagnostics import VarianceComponents, may_lack_levels, squares_of
+from .history import EventEffect, History, HistoryReader, new_round
 from .monitor import COMPILED_FROM, Monitor, ProblemState
-from .round import Record, values_in
-from .settings import Setting
+from .round import RoundRecord, values_in
+from .settings import StudySettings
 
 
 @dataclass
@@ -40,22 +40,22 @@ class InitialDesign:
     lasts: bool = True  # more of them may come
     # the values of those that have ended: rows of arms, means, and of how many values
     kept: dict[int, Floats] = field(default_factory=dict)
-    found: Squares | None = None  # of them, when it was over
+    found: VarianceComponents | None = None  # of them, when it was over
 
-    def keep(self, record: Record) -> None:
+    def keep(self, record: RoundRecord) -> None:
         """Keep the values of a round that has ended."""
         if record.number in self.rounds:
             self.kept[record.number] = values_in(record)
 
-    def settle(self, problem: Problem) -> Squares | None:
+    def settle(self, problem: Problem) -> VarianceComponents | None:
         """Return the squares of its rounds, once it is over, after which its rounds are
         forgotten.
         """
         if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
-            self.found = Squares(0.0, 0, 0.0, 0)
+            self.found = VarianceComponents(0.0, 0, 0.0, 0)
             if may_lack_levels(problem):
                 rounds = [self.kept[number] for number in sorted(self.rounds)]
-                sigma = problem.noise() if problem.rewards.known else np.ones(problem.d)
+                sigma = problem.sigma() if problem.rewards.variance_known else np.ones(problem.d)
                 self.found = squares_of(rounds, sigma**-2.0)
             self.rounds, self.kept = set(), {}
         return self.found
@@ -75,7 +75,7 @@ class InitialDesign:
         rounds, lasts, sizes, found = plain
         parts = np.split(values, np.cumsum([n for _, n in sizes])[:-1], axis=1)
         kept = {number: part for (number, _), part in zip(sizes, parts, strict=False)}
-        return cls(set(rounds), lasts, kept, found and Squares(*found))
+        return cls(set(rounds), lasts, kept, found and VarianceComponents(*found))
 
 
 class Policy:
@@ -91,19 +91,19 @@ class Policy:
         and its size.
     """
 
-    def __init__(self, setting: Setting, history: History, engine: str) -> None:
+    def __init__(self, setting: StudySettings, history: History, engine: str) -> None:
         self.setting, self.history, self.engine = setting, history, engine
-        problem = setting.problem.maximised
+        problem = setting.problem.as_maximisation
         self.initial_design = InitialDesign()
         self.block: list[int] = []
         self.rng: Random = np.random.default_rng(
             np.random.SeedSequence(setting.seed, spawn_key=(0,))
         )  # run 0 of `simulate`
-        self.numbers = own_numbers(
+        self.numbers = draw_permutation(
             problem, setting.chosen, setting.seed, 0
         )  # rounds are chosen under these
-        self.setup = self.numbers.rule.setup(self.numbers.problem)
-        self.rule, self.start = self.setup.fresh(self.rng)
+        self.bound = self.numbers.rule.bind(self.numbers.problem)
+        self.rule, self.start = self.bound.start_run(self.rng)
         self._ours, self._foreign = trusted(self.rule), foreign(setting.chosen)
         self._wrote: Floats | None = None  # by a rule of the user's, when it chose last
         self.reset_stopping(setting.delta)
@@ -111,10 +111,10 @@ class Policy:
     def reset_stopping(self, delta: float) -> None:
         """Choose rounds for a stopping rule at another delta."""
         problem = self.numbers.problem
-        seen = blank(problem.d, problem.rewards.groups(problem.d), problem.precision())
+        stats = blank(problem.d, problem.rewards.variance_groups(problem.d), problem.precision())
         stopping = self.setting.stopping_at(delta, problem)
-        self.ahead = ProblemState(problem, stopping, seen, self.engine)
-        self._advise = choose_engine(self.engine, (self.ahead.game, self.rule), advise)
+        self.ahead = ProblemState(problem, stopping, stats, self.engine)
+        self._advise = choose_engine(self.engine, (self.ahead.kernel, self.rule), next_action)
 
     def choose(self, wanted: int = 1, most: int | None = None) -> tuple[int, ...]:
         """Choose the action of the next new round.
@@ -132,7 +132,7 @@ class Policy:
         try:
             return self._choose(wanted, most)
         except Exception:  # perhaps of a user's own code, which is then said in a sentence
-            with own_errors(), own_bounds(self.ahead.game, self.rule):
+            with own_errors(), own_bounds(self.ahead.kernel, self.rule):
                 raise
 
     def _choose(self, wanted: int, most: int | None) -> tuple[int, ...]:
@@ -150,13 +150,13 @@ class Policy:
             return tuple(sorted(int(order[a]) for a in row))  # line 1: INIT
         if (lack := self._missing()).any():
             self._mark_initial()
-            self.ahead.game.actions.argmax(lack, self.ahead.view.action)
+            self.ahead.kernel.actions.argmax(lack, self.ahead.state.action)
             self._commit_block(None if history.n_told else current, 1)
         else:
             self.initial_design.lasts = False
             self._ask_rule()
-            self._commit_block(current, int(self.ahead.seen.blocks.left[0]))
-        return tuple(sorted(order[self.ahead.view.action > 0.5].tolist()))
+            self._commit_block(current, int(self.ahead.stats.batch.left[0]))
+        return tuple(sorted(order[self.ahead.state.action > 0.5].tolist()))
 
     def check_choice(self) -> None:
         """A sentence where a rule of the user's has just chosen what cannot be played. (What it
@@ -166,7 +166,7 @@ class Policy:
             mine, plays = self.numbers, self.history.plays
             check_action(mine.rule, mine.problem.actions, self._wrote, plays)
 
-    def variance_components(self) -> Squares | None:
+    def variance_components(self) -> VarianceComponents | None:
         """Return those of the start, once it is over; None also after a retraction, when what is
         left of it was perhaps chosen by its values.
         """
@@ -174,46 +174,50 @@ class Policy:
 
     def _see_pending(self) -> None:
         """Write what was told and what is pending into `ahead`."""
-        told, seen, order = self.history.seen, self.ahead.seen, self.numbers.order
+        told, stats, order = self.history.stats, self.ahead.stats, self.numbers.order
         counts, pending = told.counts[order], self.history.pending[order]
-        seen.counts[:], seen.sums[:], seen.rest[:] = counts, told.sums[order], told.rest[order]
-        seen.squares[:] = told.squares[order]
-        seen.weighed[:] = told.weighed[:, order]
-        if self.setting.problem.rewards.pooled:
-            seen.noise[:], seen.start[:] = told.noise, told.start
+        stats.counts[:], stats.sums[:], stats.compensation[:] = (
+            counts,
+            told.sums[order],
+            told.compensation[order],
+        )
+        stats.squares[:] = told.squares[order]
+        stats.weighted_sums[:] = told.weighted_sums[:, order]
+        if self.setting.problem.rewards.variance_shared:
+            stats.residuals[:], stats.in_initial_design[:] = told.residuals, told.in_initial_design
         if pending.any():
-            seen.counts[:] += pending
+            stats.counts[:] += pending
             waiting = (pending > 0.0) & (counts > 0.0)
-            for now in (seen.sums, seen.rest, seen.squares, seen.weighed[:3]):
-                now[..., waiting] *= seen.counts[waiting] / counts[waiting]
-        seen.clock[0] = self.history.plays
+            for now in (stats.sums, stats.compensation, stats.squares, stats.weighted_sums[:3]):
+                now[..., waiting] *= stats.counts[waiting] / counts[waiting]
+        stats.n_rounds[0] = self.history.plays
 
     def _missing(self) -> Floats:
         """How many values of each arm are missing before the rule may choose: values that went
-        missing, `min_pulls`, or a start that old data shorten.
+        missing, `min_replicates`, or a start that old data shorten.
         """
-        history, order, counts = self.history, self.numbers.order, self.ahead.seen.counts
+        history, order, counts = self.history, self.numbers.order, self.ahead.stats.counts
         needed = history.required[order] > 0.0
         if history.starting:  # what came beyond what was asked for changes nothing of the start
             lack = np.maximum(history.required - history.n_received, 0.0)[order]
         else:
-            lack = np.maximum(max(self.setting.min_pulls, 1) - counts, 0.0) * needed
-        if not lack.any() and (history.seen.counts[order][needed] == 0.0).any():
+            lack = np.maximum(max(self.setting.min_replicates, 1) - counts, 0.0) * needed
+        if not lack.any() and (history.stats.counts[order][needed] == 0.0).any():
             # nothing to go by yet: the first batch goes evenly over the arms
             lack = np.where(needed, counts[needed].max() - counts + 1.0, 0.0)
         return lack
 
     def _ask_rule(self) -> None:
-        seen, view = self.ahead.seen, self.ahead.view
+        stats, state = self.ahead.stats, self.ahead.state
         larger = (0, 0)
         if not self._ours:
-            view.action[:] = np.nan
-        while not self._advise(self.ahead.game, self.rule, seen, view, self.rng):
+            state.action[:] = np.nan
+        while not self._advise(self.ahead.kernel, self.rule, stats, state, self.rng):
             larger = again_larger(*larger, 0, self.rule)
-            self.rule = self.setup.enlarge(self.rule)
+            self.rule = self.bound.resize(self.rule)
         if not self._ours:  # plays of a block must be fixed, and who knows
-            seen.blocks.left[0] = 0
-            self._wrote = view.action.copy()
+            stats.batch.left[0] = 0
+            self._wrote = state.action.copy()
 
     def _mark_initial(self) -> None:
         """The round that is chosen belongs to the start, if that lasts."""
@@ -224,12 +228,12 @@ class Policy:
         """Where plays have levels: what the rule is to know of blocks; the one that is being
         asked.
         """
-        history, order, blocks = self.history, self.numbers.order, self.ahead.seen.blocks
+        history, order, blocks = self.history, self.numbers.order, self.ahead.stats.batch
         if blocks.precision.size == 0:
             return None
         if (current := unfinished(history.blocks)) is not None:
             return current
-        counted, pairs = history.seen.blocks, np.ix_(order, order)
+        counted, pairs = history.stats.batch, np.ix_(order, order)
         blocks.lead[:], blocks.sure[:] = counted.lead[pairs], counted.sure[pairs]
         blocks.awaited[:] = awaited(counted, {**history.held_back, **history.open})[pairs]
         blocks.offset[:], blocks.piece[:] = counted.offset[order], counted.piece[order]
@@ -244,7 +248,7 @@ class Policy:
 
     def _commit_block(self, current: list[int] | None, size: int) -> None:
         """The block of the round that was chosen: the one that is being asked, or a new one."""
-        blocks = self.ahead.seen.blocks
+        blocks = self.ahead.stats.batch
         if blocks.precision.size > 0:
             fresh = [self.history.last + 1, min(max(size, 1), int(blocks.wanted[1]) or 1)]
             self.block = current[:2] if current is not None else fresh
@@ -263,17 +267,19 @@ class StudyState:
         Whether the history keeps the rounds that have ended.
     """
 
-    def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
-        problem = setting.problem.maximised
+    def __init__(self, setting: StudySettings, engine: str = "auto", whole: bool = False) -> None:
+        problem = setting.problem.as_maximisation
         self.setting, self.problem = setting, problem  # that of the game
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
-        group, pivot = problem.rewards.groups(problem.d), setting.problem.pivot
+        group, pivot = problem.rewards.variance_groups(problem.d), setting.problem.reflection
         self.history = History(problem.d, whole, group, setting.first(), pivot, problem.precision())
         self.policy = Policy(setting, self.history, self.engine)
         self.monitor = Monitor(setting, self.history, self.engine)
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
 
-    def apply(self, event: Event, past: Past | None = None, chosen: bool = False) -> EventEffect:
+    def apply(
+        self, event: Event, past: HistoryReader | None = None, chosen: bool = False
+    ) -> EventEffect:
         """Go on by one event.
 
         Parameters

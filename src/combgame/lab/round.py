@@ -83,7 +83,7 @@ def fingerprint(values: Mapping[int, Entry]) -> str:
     return sha256(repr(said).encode()).hexdigest()[:16]
 
 
-class Told(NamedTuple):
+class RecordedValue(NamedTuple):
     """What was told of an arm in a round."""
 
     entry: Entry  # None: it is missing
@@ -93,7 +93,7 @@ class Told(NamedTuple):
 
 
 @dataclass
-class Record:
+class RoundRecord:
     """A round, or data from outside under the number of a round, and what stands in it."""
 
     number: int
@@ -105,7 +105,7 @@ class Record:
     # values of each arm whose number was fixed before any of them was seen; what is told beyond
     # them does not count everywhere
     replicates: int = 1
-    told: dict[int, Told] = field(default_factory=dict)
+    told: dict[int, RecordedValue] = field(default_factory=dict)
     # arms of which something was ever told, even if it was retracted
     entered: set[int] = field(default_factory=set)
     # arms that were retracted since they were told, and by which event
@@ -174,7 +174,7 @@ class Record:
             return self.rest
         return "missing" if told.entry is None else "observed" if self.outside else "told"
 
-    def tell(self, arm: int, told: Told) -> None:
+    def tell(self, arm: int, told: RecordedValue) -> None:
         self.told[arm] = told
         self.again.discard(arm)
         if told.entry is not None:
@@ -191,16 +191,16 @@ class Record:
         return {**vars(self), "entered": sorted(self.entered), "again": sorted(self.again)}
 
     @classmethod
-    def of(cls, plain: dict[str, Any]) -> "Record":
+    def of(cls, plain: dict[str, Any]) -> "RoundRecord":
         """From its fields, as JSON gives them back."""
         made = cls(**plain)
         made.entered, made.again = set(made.entered), set(made.again)
-        made.told = {int(arm): Told(*told) for arm, told in made.told.items()}
+        made.told = {int(arm): RecordedValue(*told) for arm, told in made.told.items()}
         made.gone = {int(arm): seq for arm, seq in made.gone.items()}
         return made
 
 
-def values_in(record: Record) -> Floats:
+def values_in(record: RoundRecord) -> Floats:
     """The values of a round that stand, as many as were asked for: arms, means, and of how many
     values.
     """
@@ -223,14 +223,14 @@ class Round:
     id: int
     arms: tuple[int, ...]
     names: tuple[str, ...]
-    left: tuple[int, ...]
+    remaining: tuple[int, ...]
     client: str | None = None
-    until: float | None = None  # the end of the lease, in seconds since 1970
+    lease_until: float | None = None  # the end of the lease, in seconds since 1970
     replicates: int = 1
     mark: str = field(default="", compare=False)
 
 
-def as_round(problem: Problem, record: Record) -> Round:
+def as_round(problem: Problem, record: RoundRecord) -> Round:
     names = tuple(problem.names[a] if problem.names else str(a) for a in record.arms)
     return Round(
         record.number,

@@ -18,22 +18,22 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from .._fingerprint import digest
-from .._messages import Sentence
-from ..errors import Notice, StoreError, must_be, said_by
+from .._messages import Message
+from ..errors import Notice, StoreError, error_from, invalid_argument
 from ..storage import clock
-from ..storage.base import Log, Storage
-from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
+from ..storage.base import EventLog, Storage
+from ..storage.events import ChainedEvent, Event, chain_hash, checked, no_collecting, verify_hash
 from ..storage.thread import Job, Worker, thread_busy
 from ..storage.transaction import CURRENT, check_repeated, once
-from .history import Behind, History
+from .history import History, NeedsHistory
 from .policy import StudyState
-from .round import Record
-from .settings import Setting
+from .round import RoundRecord
+from .settings import StudySettings
 from .snapshot import EVERY, capture, load, pack
 from .versions import here, mixed
 
 
-class Keeper:
+class BackgroundWorker:
     """Makes one call in a thread of its own, once at a time."""
 
     def __init__(self, call: Callable[[], None]) -> None:
@@ -58,7 +58,7 @@ class Keeper:
             self._call()
 
 
-class Turns:
+class TimedRLock:
     """A lock that a thread may take again while it has it. The others wait no longer than the
     timeout of the storage.
     """
@@ -85,13 +85,15 @@ CHECKPOINT = 200  # transactions
 T = TypeVar("T")
 
 
-class Batch:
+class StudyTransaction:
     """The events of one transaction."""
 
-    def __init__(self, session: "Session", state: StudyState, log: Log, client: str | None) -> None:
+    def __init__(
+        self, session: "StudySession", state: StudyState, log: EventLog, client: str | None
+    ) -> None:
         self._session, self.state, self.log, self.client = session, state, log, client
         self.at, self.before = session.at, state.history.seq
-        self.events: list[Sealed] = []
+        self.events: list[ChainedEvent] = []
         self.answer: Any = None  # what the verb returns, as plain data
         self.clean = True  # the state is still that of what is stored
         self._was = None if session.untold else state.monitor.ended
@@ -102,7 +104,7 @@ class Batch:
         ended = self.state.monitor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
 
-    def look_up(self, number: int) -> Record:
+    def look_up(self, number: int) -> RoundRecord:
         """A round, also one that has ended."""
         return self.state.history.look_up(
             number, lambda: (one.event for one in self.log.events(after=1, round=number))
@@ -134,14 +136,14 @@ class Batch:
             # a database would give back another value than was sealed
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
-                raise must_be(what, value, kinds, kind=kind_of.__name__)
+                raise invalid_argument(what, value, kinds, kind=kind_of.__name__)
         number, by = self.state.history.seq + 1, self._session.version
         event = Event(number, kind, self.at, round, self.client, reason, data, by)
-        one = Sealed(event, seal(self.state.history.seal, event))
+        one = ChainedEvent(event, chain_hash(self.state.history.seal, event))
         clean, self.clean = self.clean, False
         try:
             self._session.go_on(self.state, one, self.log, self.events, chosen)
-        except Behind:
+        except NeedsHistory:
             self.clean = clean
             raise
         self.events.append(one)
@@ -153,21 +155,21 @@ class Batch:
             self.add("certified", **self.state.monitor.certificate())
 
 
-class Session:
+class StudySession:
     """One study in one process; its threads take turns."""
 
-    def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
+    def __init__(self, setting: StudySettings, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
-        self.lock, self.version = Turns(name, storage), here()
+        self.lock, self.version = TimedRLock(name, storage), here()
         self._state: StudyState | None = None
-        self._lost: Sentence | None = None  # why it cannot go on
+        self._lost: Message | None = None  # why it cannot go on
         # all rounds up to some event, where something looked back: used at once, or dropped
         self._whole: History | None = None
         self._used = False
         self._hurry = False  # others are waiting for what is done now
-        self._keeper = Keeper(self._keep)
+        self._keeper = BackgroundWorker(self._keep)
         self.at = -math.inf  # when the last transaction began
-        self.off: Sentence | None = None  # by how much this machine's clock was wrong then
+        self.off: Message | None = None  # by how much this machine's clock was wrong then
         self._told: set[str] = set()  # what was said already
         self.untold = False  # that a certificate was given
         self._due = False  # a snapshot
@@ -175,7 +177,9 @@ class Session:
         # seconds in transactions since the last snapshot, and what that one took
         self._spent = self._price = 0.0
 
-    def write(self, client: str | None, act: Callable[[Batch], T], certify: bool = True) -> T:
+    def write(
+        self, client: str | None, act: Callable[[StudyTransaction], T], certify: bool = True
+    ) -> T:
         """Catch up, act, store: nobody else writes in the meantime, and what fails has changed
         nothing. certify: a certificate that another version did not find due is given before.
 
@@ -185,12 +189,12 @@ class Session:
         with self.lock:
             return self.storage.run(partial(self._write, client, act, certify))
 
-    def _write(self, client: str | None, act: Callable[[Batch], T], certify: bool) -> T:
+    def _write(self, client: str | None, act: Callable[[StudyTransaction], T], certify: bool) -> T:
         for _ in range(2):  # others may retract something meanwhile
             try:
                 with self.writing(client, certify=certify) as batch:
                     return act(batch)
-            except Behind as behind:
+            except NeedsHistory as behind:
                 self._read(behind.event)
         with self.writing(client, hurry=False, certify=certify) as batch:
             return act(batch)
@@ -198,7 +202,7 @@ class Session:
     @contextmanager
     def writing(
         self, client: str | None, hurry: bool = True, certify: bool = True
-    ) -> Iterator[Batch]:
+    ) -> Iterator[StudyTransaction]:
         """A transaction of `write`, in the thread which is here. hurry: what takes long to catch up
         with is read before.
         """
@@ -213,7 +217,7 @@ class Session:
                 try:
                     batch = stack.enter_context(self._locked(client, certify))
                     break
-                except Behind:
+                except NeedsHistory:
                     self._read()
             yield batch
 
@@ -227,14 +231,14 @@ class Session:
             self.untold = bool(batch.events)
 
     @contextmanager
-    def _locked(self, client: str | None, certify: bool) -> Iterator[Batch]:
+    def _locked(self, client: str | None, certify: bool) -> Iterator[StudyTransaction]:
         batch, began = None, perf_counter()
         try:
             with self.storage.transaction() as log:
                 state = self._catch_up(log)
-                batch, request = Batch(self, state, log, client), CURRENT.get()
+                batch, request = StudyTransaction(self, state, log, client), CURRENT.get()
                 if request is not None:
-                    check_repeated(request, log.answered(request.key))
+                    check_repeated(request, log.saved_response(request.key))
                 if certify:
                     batch.certify()
                 yield batch
@@ -242,13 +246,13 @@ class Session:
                     log.append(batch.events)
                 due = state.history.seq // EVERY > batch.before // EVERY
                 if request is not None:
-                    log.remember(request, batch.answer)
+                    log.save_response(request, batch.answer)
                     if due:
-                        log.forget()
+                        log.purge_responses()
             self._tell_keeper(due)
             self.untold = False
         except BaseException as error:
-            known = isinstance(error, Behind) if batch is None else batch.clean
+            known = isinstance(error, NeedsHistory) if batch is None else batch.clean
             if not known:
                 self._forget()  # it may be ahead of what is stored: to be made again
             raise
@@ -275,9 +279,9 @@ class Session:
             self._forget()
             raise
 
-    def _history(self, state: StudyState, log: Log) -> list[Event]:
+    def _history(self, state: StudyState, log: EventLog) -> list[Event]:
         """All events up to where a state stands."""
-        events, last = self._checked(log.portions(before=state.history.seq + 1))
+        events, last = self._checked(log.iter_events(before=state.history.seq + 1))
         if last != state.history.seal:  # replaced since it caught up
             raise self._lose(state.history.seq)
         return events
@@ -296,12 +300,12 @@ class Session:
         before = None if most is None else after + most + 1
         with self.storage.transaction(write=False) as log:
             if after == 0:
-                return self._checked(log.portions(0, before))[0]
+                return self._checked(log.iter_events(0, before))[0]
             stored = log.events(after - 1, before)
         first = stored.pop(0)[1] if stored else ""
         return checked(stored, self.name, first)
 
-    def _checked(self, portions: Iterable[list[Sealed]]) -> tuple[list[Event], str]:
+    def _checked(self, portions: Iterable[list[ChainedEvent]]) -> tuple[list[Event], str]:
         """Events from the first one on, and the seal of the last one."""
         events: list[Event] = []
         last = ""
@@ -317,10 +321,10 @@ class Session:
         """
         return f"{state.history.seq}:{state.history.seal}" if self.storage.url else ""
 
-    def _catch_up(self, log: Log) -> StudyState:
+    def _catch_up(self, log: EventLog) -> StudyState:
         """Fold what others have stored."""
         if self._lost is not None:
-            raise said_by(StoreError, self._lost)
+            raise error_from(StoreError, self._lost)
         state = self._state or load(self.setting, self.engine, log.snapshot(digest()))
         seq, known = state.history.seq, state.history.seal
         # in one read, which is of one moment in any database
@@ -333,11 +337,11 @@ class Session:
             state, seq = (load(self.setting, self.engine, None), 0)
             news = log.events()
         if self._hurry and len(news) > EVERY:
-            raise Behind
+            raise NeedsHistory
         self._due |= len(news) > EVERY
         self._state = state
         for one in news[1:] if seq else news:
-            check_seal(state.history.seal, one, self.name)
+            verify_hash(state.history.seal, one, self.name)
             self.go_on(state, one, log)
         history = state.history
         self.at = log.now()
@@ -349,16 +353,16 @@ class Session:
             self.say(mixed(history.versions, history.turns))
         return state
 
-    def say(self, what: Sentence | None) -> None:
+    def say(self, what: Message | None) -> None:
         """Warn, once."""
         if what is not None and what.code not in self._told:
             self._told.add(what.code)
-            said = what.within("study {study!r}", study=self.name)
+            said = what.with_context("study {study!r}", study=self.name)
             warnings.warn(Notice(said), stacklevel=2)
 
     def _lose(self, seq: int) -> StoreError:
         """For good: a worker that tries again must not go on with other data unawares."""
-        self._lost = Sentence(
+        self._lost = Message(
             "event-replaced",
             "study {name!r}: event {seq} is not what was stored, because the file was changed or "
             "put back",
@@ -366,14 +370,14 @@ class Session:
             name=self.name,
             seq=seq,
         )
-        return said_by(StoreError, self._lost)
+        return error_from(StoreError, self._lost)
 
     def go_on(
         self,
         state: StudyState,
-        one: Sealed,
-        log: Log,
-        before: Sequence[Sealed] = (),
+        one: ChainedEvent,
+        log: EventLog,
+        before: Sequence[ChainedEvent] = (),
         chosen: bool = False,
     ) -> None:
         """One more event; before: those that come before it and are not stored yet."""
@@ -384,13 +388,13 @@ class Session:
             self._due = True  # whoever opens the study need not look back at all of them again
 
     def whole(
-        self, event: Event, history: History, log: Log, before: Sequence[Sealed] = ()
+        self, event: Event, history: History, log: EventLog, before: Sequence[ChainedEvent] = ()
     ) -> History:
         """All rounds of a study as far as a history knows it, for the event that comes next;
         before: as for `go_on`.
         """
         if self._whole is None and self._hurry and history.seq > EVERY:
-            raise Behind(event)
+            raise NeedsHistory(event)
         whole = self._whole or History.of(len(history.pending), (), history.required)
         after = max(whole.seq - 1, 0)
         news = log.events(after, history.seq + 1)
@@ -402,7 +406,7 @@ class Session:
             del news[0]
         with no_collecting():
             for one in news:
-                check_seal(whole.seal, one, self.name)
+                verify_hash(whole.seal, one, self.name)
                 whole.apply(one.event)
                 whole.seal = one.seal
         self._whole, self._used = whole, True
@@ -475,16 +479,16 @@ class Session:
 
     def _save(self, seq: int, body: bytes) -> None:
         with self.storage.transaction() as log:
-            log.keep(seq, digest(), body)
+            log.save_snapshot(seq, digest(), body)
 
 
 class _Past(NamedTuple):
     """What was before an event, for a history that looks back."""
 
-    session: Session
+    session: StudySession
     history: History
-    log: Log
-    before: Sequence[Sealed]
+    log: EventLog
+    before: Sequence[ChainedEvent]
 
     def whole(self, event: Event) -> History:
         return self.session.whole(event, self.history, self.log, self.before)

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 
 from .._fingerprint import digest
-from .._messages import Call, Option
+from .._messages import CallHint, OptionHint
 from ..engine.state import Floats, vector
-from ..errors import SEED, CombGameError, InputError, StoreError, StudyError, must_be, whole
+from ..errors import (
+    SEED,
+    CombGameError,
+    InputError,
+    StoreError,
+    StudyError,
+    check_int,
+    invalid_argument,
+)
 from ..io import from_data, problem_from, to_data
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Stopping
@@ -29,7 +37,7 @@ NAMES = (
     "threshold",
     "seed",
     "epsilon",
-    "min_pulls",
+    "min_replicates",
     "replicates",
     "max_rounds",
     "deadline",
@@ -37,7 +45,7 @@ NAMES = (
 
 
 @dataclass(frozen=True)
-class Setting:
+class StudySettings:
     """Everything that determines what a study asks, given what it is told, and when it ends."""
 
     problem: Problem
@@ -46,7 +54,7 @@ class Setting:
     threshold: str | StoppingBase
     seed: int
     epsilon: float
-    min_pulls: int
+    min_replicates: int
     replicates: int  # of every arm in a round, unless it is asked for others
     max_rounds: int | None
     deadline: float | None  # seconds since 1970
@@ -57,9 +65,9 @@ class Setting:
 
     def first(self) -> Floats:
         """Values that the start has of each arm."""
-        problem = self.problem.maximised
-        needed = vector(problem.answers.deciding(), problem.d) > 0.5
-        return np.where(needed, float(max(self.min_pulls, 1)), 0.0)
+        problem = self.problem.as_maximisation
+        needed = vector(problem.answers.relevant_arms(), problem.d) > 0.5
+        return np.where(needed, float(max(self.min_replicates, 1)), 0.0)
 
     @cached_property
     def stopping(self) -> Stopping:
@@ -75,7 +83,7 @@ class Setting:
         return stopping_of(
             self.chosen,
             self.threshold,
-            problem or self.problem.maximised,
+            problem or self.problem.as_maximisation,
             [delta],
             epsilon=enough,
         )
@@ -100,27 +108,27 @@ def check_setting(
     threshold: str | StoppingBase,
     seed: int,
     epsilon: float,
-    min_pulls: int,
+    min_replicates: int,
     replicates: int,
     max_rounds: int | None,
     deadline: Any,
-) -> Setting:
+) -> StudySettings:
     """The setting, or a sentence."""
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", "it comes first")
+        raise invalid_argument("problem", problem, "a Problem", "it comes first")
     deltas = check_deltas(delta)
     if len(deltas) > 1:
-        raise must_be("delta", delta, "one number, such as 0.05: a study stops once")
-    made = Setting(
+        raise invalid_argument("delta", delta, "one number, such as 0.05: a study stops once")
+    made = StudySettings(
         problem,
         rule,
         deltas[0],
         threshold,
-        whole("seed", seed, 0, most=SEED),
+        check_int("seed", seed, 0, most=SEED),
         epsilon,
-        whole("min_pulls", min_pulls, 0),
-        whole("replicates", replicates, 1, most=REPLICATES),
-        None if max_rounds is None else whole("max_rounds", max_rounds, 1),
+        check_int("min_replicates", min_replicates, 0),
+        check_int("replicates", replicates, 1, most=REPLICATES),
+        None if max_rounds is None else check_int("max_rounds", max_rounds, 1),
         read_time(deadline),
     )
     if not made.stopping.likelihood and made.stopping.own is None:
@@ -130,7 +138,7 @@ def check_setting(
             "experiment promises",
             remedy="use {mixture}, or another rule, such as 'frank-wolfe'",
             name=made.stopping.name,
-            mixture=Option("threshold", "mixture"),
+            mixture=OptionHint("threshold", "mixture"),
         )
     return made
 
@@ -153,7 +161,7 @@ def read_time(deadline: Any) -> float | None:
             "a datetime, seconds since 1970, or a text such as '2030-01-31T18:00', from 1970 to "
             "the year 9999"
         )
-        raise must_be("deadline", deadline, such)
+        raise invalid_argument("deadline", deadline, such)
     return float(seconds)
 
 
@@ -163,13 +171,13 @@ def past(deadline: Any) -> StudyError:
         "past",
         "{deadline} is in the past, so nothing would be asked",
         remedy="give a time to come",
-        deadline=Option("deadline", deadline),
+        deadline=OptionHint("deadline", deadline),
     )
 
 
 def setting_from(
     data: Mapping[str, Any], name: str, problem: Problem | None = None, rule: RuleBase | None = None
-) -> Setting:
+) -> StudySettings:
     """The setting that `described` describes; problems and rules that no file can hold must be
     given.
     """
@@ -189,27 +197,27 @@ def setting_from(
 
 def _setting(
     data: Mapping[str, Any], name: str, problem: Problem | None, rule: RuleBase | None
-) -> Setting:
+) -> StudySettings:
     if problem is None:
         if "own" in data["problem"]:
-            raise _own(name, "problem", Call("Study", "problem", "...", if_exists="resume"))
+            raise _own(name, "problem", CallHint("Study", "problem", "...", if_exists="resume"))
         problem = _problem(data["problem"], f"study {name!r}")
     chosen: Any = rule if rule is not None else data["rule"]
     if isinstance(chosen, Mapping):
         if "own" in chosen:
-            again = Call("Study", "problem", rule=..., if_exists="resume")
+            again = CallHint("Study", "problem", rule=..., if_exists="resume")
             raise _own(name, "rule", again)
         chosen = from_data(chosen, f"study {name!r}: rule")
     others = {key: data[key] for key in NAMES[2:]}
     if isinstance(others["threshold"], Mapping):
         if "own" in others["threshold"]:
-            again = Call("Study", "problem", threshold=..., if_exists="resume")
+            again = CallHint("Study", "problem", threshold=..., if_exists="resume")
             raise _own(name, "threshold", again)
         others["threshold"] = from_data(others["threshold"], f"study {name!r}: threshold")
     return check_setting(problem, chosen, **others)
 
 
-def _own(name: str, part: str, again: Call) -> StudyError:
+def _own(name: str, part: str, again: CallHint) -> StudyError:
     return StudyError(
         "not-in-file",
         "study {name!r} has a {part} that no file can hold",
@@ -256,6 +264,6 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
                 key=key,
                 stored=stored[key],
                 given=given[key],
-                extend=Call("extend"),
-                replace=Option("if_exists", "replace"),
+                extend=CallHint("extend"),
+                replace=OptionHint("if_exists", "replace"),
             )

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import PYTHON, Sentence, Surface
-from ..engine.kernels import leaves_of
+from .._messages import PYTHON, Message, Renderer
+from ..engine.kernels import iter_leaves
 from ..engine.state import Floats
 from ..engine.user_code import SIGNATURE
-from ..storage.events import Event, head_of
-from .corrections import level
+from ..storage.events import Event, last_hash
+from .corrections import correction_note
 from .policy import InitialDesign, StudyState
-from .settings import Setting
+from .settings import StudySettings
 from .versions import named, not_vouched
 
 
@@ -32,26 +32,26 @@ class Replay:
     events: int
     rounds: int
     differences: tuple[dict[str, Any], ...]
-    sentence: Sentence
+    sentence: Message
     head: str = ""  # the number and the seal of the last event
 
     @property
     def same(self) -> bool:
         return not self.differences
 
-    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
         return {**asdict(self), "sentence": self.sentence.to_data(surface), "same": self.same}
 
-    def said(self, surface: Surface = PYTHON) -> str:
+    def render(self, surface: Renderer = PYTHON) -> str:
         """What it found, as a surface says it."""
-        return self.sentence.said(surface)
+        return self.sentence.render(surface)
 
     def __str__(self) -> str:
-        return self.said()
+        return self.render()
 
 
-def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
+def replay(setting: StudySettings, engine: str, events: list[Event]) -> Replay:
     """Fold all events anew, choosing every round again."""
     state = StudyState(setting, engine, whole=True)
     for event in events:
@@ -73,17 +73,17 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
         known["stays"] = stays
     if state.history.n_changes:
         text += ". {level:capital}"
-        known["level"] = level(history.retractions, history.corrections, state.monitor.delta)
-    sentence = (
-        Sentence("differs", text, **known) if differences else Sentence("same", text, **known)
-    )
-    return Replay(len(events), history.asked, tuple(differences), sentence, head_of(events))
+        known["level"] = correction_note(
+            history.retractions, history.corrections, state.monitor.delta
+        )
+    sentence = Message("differs", text, **known) if differences else Message("same", text, **known)
+    return Replay(len(events), history.asked, tuple(differences), sentence, last_hash(events))
 
 
 EVERY = 500  # events
 
 
-class Copy(NamedTuple):
+class ArraySnapshot(NamedTuple):
     """An array as it was: what its numbers are, its shape, and its bytes."""
 
     dtype: str
@@ -91,7 +91,7 @@ class Copy(NamedTuple):
     body: bytes
 
     @classmethod
-    def of(cls, array: Any) -> "Copy":
+    def of(cls, array: Any) -> "ArraySnapshot":
         return cls(array.dtype.str, array.shape, array.tobytes())
 
 
@@ -103,11 +103,11 @@ def dump(state: StudyState) -> bytes | None:
     return None if taken is None else pack(*taken)
 
 
-def capture(state: StudyState) -> tuple[str, list[Copy]] | None:
+def capture(state: StudyState) -> tuple[str, list[ArraySnapshot]] | None:
     """The same, not packed yet: plain data as JSON, and copies of the arrays, one of those that
     share their memory.
     """
-    rule = leaves_of(state.policy.rule)
+    rule = iter_leaves(state.policy.rule)
     if not all(
         isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE)
         for leaf in rule
@@ -129,12 +129,12 @@ def capture(state: StudyState) -> tuple[str, list[Copy]] | None:
     for one in arrays:
         place = one.__array_interface__["data"][0], one.dtype.str, one.shape, one.strides
         if place not in copies:
-            copies[place] = Copy.of(one)
+            copies[place] = ArraySnapshot.of(one)
         copies[id(one)] = copies[place]
     return json.dumps(facts), [copies[id(one)] for one in arrays]
 
 
-def pack(facts: str, arrays: Sequence[Copy]) -> bytes:
+def pack(facts: str, arrays: Sequence[ArraySnapshot]) -> bytes:
     """Plain data, as JSON, and arrays in bytes. To be quick, equal arrays are written once, and
     compressed only if most of their bytes are 0.
     """
@@ -155,7 +155,7 @@ def _thin(body: bytes) -> bool:
 def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     """
     >>> arrays = [np.zeros((2, 9)), np.arange(3), np.arange(3)]
-    >>> facts, arrays = unpack(pack('{"a": 1}', [Copy.of(one) for one in arrays]))
+    >>> facts, arrays = unpack(pack('{"a": 1}', [ArraySnapshot.of(one) for one in arrays]))
     >>> facts, [one.shape for one in arrays], arrays[2]
     ({'a': 1}, [(2, 9), (3,), (3,)], array([0, 1, 2]))
     """
@@ -170,7 +170,7 @@ def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     ]
 
 
-def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> StudyState:
+def load(setting: StudySettings, engine: str, kept: tuple[int, bytes] | None) -> StudyState:
     """A state as it was when it was dumped; a new one if there is nothing that fits."""
     state = StudyState(setting, engine)
     if kept is None:
@@ -183,8 +183,8 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Study
         state.reset_stopping()
     for old in beside(state):
         old[...] = next(arrays)
-    state.monitor.told.game.rewards.estimate(
-        state.history.seen
+    state.monitor.told.kernel.rewards.update_variance(
+        state.history.stats
     )  # variances, where they are not stated
     state.policy.rng.bit_generator.state = facts["rng"]
     state.monitor.ended, state.monitor.n_late, state.monitor.due, state.differences = (
@@ -202,12 +202,12 @@ def beside(state: StudyState) -> list[Floats]:
     Their sizes never change.
     """
     parts = (
-        state.history.seen,
-        state.monitor.told.view,
-        state.monitor.told.game.judge,
-        state.policy.ahead.game.judge,
+        state.history.stats,
+        state.monitor.told.state,
+        state.monitor.told.kernel.stopping,
+        state.policy.ahead.kernel.stopping,
     )
-    kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
+    kept = [leaf for part in parts for leaf in iter_leaves(part) if isinstance(leaf, np.ndarray)]
     own = state.history
     own_arrays = [
         own.pending,

@@ -8,17 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._display.text import count, weighed
-from .._messages import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
+from .._messages import (
+    LONGEST,
+    PYTHON,
+    CallHint,
+    Message,
+    OptionHint,
+    PhraseHint,
+    Renderer,
+    join_truncated,
+)
 from ..engine.state import arms_of, vector
 from ..engine.user_code import own_errors
 from .analysis import batch_warning, doubts, estimates, margin, noise
 from .block_effects import apart
-from .corrections import level
-from .decision import licence, so_far, whose
-from .diagnostics import Noise
-from .estimates import Estimate, Margin
-from .forecast import MANY, along, forecast
-from .outliers import Doubt
+from .corrections import correction_note
+from .decision import proof_so_far, validity_note, whose
+from .diagnostics import NoiseCheck
+from .estimates import Estimate, LeadInterval
+from .forecast import MANY, forecast_rounds, forecast_with_batches
+from .outliers import Outlier
 from .policy import StudyState
 from .versions import due, mixed, not_vouched, other_sources
 
@@ -39,7 +48,7 @@ class Rival(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """Print it to read it. `forecast`: rounds still to come, at least and at most; None while there
+    """Print it to read it. `forecast_rounds`: rounds still to come, at least and at most; None while there
     is too little data to say. `evidence`, the likelihood ratio against the nearest rival, and
     `threshold`, all that is asked of it, are on the scale of `cg.evidence`.
     """
@@ -58,56 +67,56 @@ class Status:
     expired: tuple[int, ...]  # of them, those whose lease has ended
     waiting: tuple[int, ...]  # rounds that failed and are asked again next
     forecast: tuple[int, int] | None
-    next: Sentence  # what to do now
+    next_step: Message  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
-    doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
+    outliers: tuple[Outlier, ...] = ()  # values that are hard to believe, as a heuristic has it
     # the limits as they are now; the deadline in local time
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
     # results that came after it had stopped: everything above is without them, but for `doubts`
-    late: int = 0
+    n_late: int = 0
     retractions: int = 0
     corrections: int = 0  # how often retracted values were told anew
     delta: float = 0.0  # at which it is judged: less than the settings' if values were retracted
-    head: str = (
+    audit_hash: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
-    lead: Margin | None = None  # over the nearest rival; None while there is none
+    lead: LeadInterval | None = None  # over the nearest rival; None while there is none
     # what a tolerance would save, where the nearest rival is close
-    enough: Sentence | None = None
+    early_stop: Message | None = None
     estimates: tuple[Estimate, ...] = ()  # one per arm
-    noise: Noise | None = None  # how the values vary, against the sigma that was stated
-    levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
+    noise_check: NoiseCheck | None = None  # how the values vary, against the sigma that was stated
+    batch_warning: Message | None = None  # if rounds seem to have levels that nobody stated
     # the p-value of the hypothesis that the leader is not the best, once it ended without a
     # certificate
-    proof: Sentence | None = None
-    needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
+    proof_so_far: Message | None = None
+    threshold_note: Message | None = None  # while it runs: why `threshold` grows as values come
     # what a certificate rests on: whether the threshold is proved, heuristic or the user's
-    validity: Sentence | None = None
+    validity: Message | None = None
     # on the versions of combgame that wrote it, and on this machine's clock
-    notes: tuple[Sentence, ...] = ()
+    notes: tuple[Message, ...] = ()
     # where rounds have levels of their own: which arms cannot be compared with the leader yet
-    compared: Sentence | None = None
+    compared: Message | None = None
 
-    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
         return {
             **asdict(self),
             "rivals": [one._asdict() for one in self.rivals],
-            "next": self.next.to_data(surface),
-            "levels": None if self.levels is None else self.levels.to_data(surface),
-            "doubts": [one.to_dict(surface) for one in self.doubts],
+            "next": self.next_step.to_data(surface),
+            "levels": None if self.batch_warning is None else self.batch_warning.to_data(surface),
+            "doubts": [one.to_dict(surface) for one in self.outliers],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
-            "enough": None if self.enough is None else self.enough.to_data(surface),
+            "enough": None if self.early_stop is None else self.early_stop.to_data(surface),
             "estimates": [one._asdict() for one in self.estimates],
-            "noise": None if self.noise is None else self.noise.to_dict(surface),
-            "proof": None if self.proof is None else self.proof.to_data(surface),
-            "needs": None if self.needs is None else self.needs.to_data(surface),
+            "noise": None if self.noise_check is None else self.noise_check.to_dict(surface),
+            "proof": None if self.proof_so_far is None else self.proof_so_far.to_data(surface),
+            "needs": None if self.threshold_note is None else self.threshold_note.to_data(surface),
             "validity": None if self.validity is None else self.validity.to_data(surface),
             "notes": [one.to_data(surface) for one in self.notes],
             "compared": None if self.compared is None else self.compared.to_data(surface),
         }
 
-    def said(self, surface: Surface = PYTHON) -> str:
+    def render(self, surface: Renderer = PYTHON) -> str:
         """All of it, as a surface says it."""
         left = (
             "too early to say"
@@ -117,32 +126,36 @@ class Status:
         lines = [f"study {self.name}: {self.state}", f"  settings     {listed(self.settings)}"]
         if self.validity is not None and self.label != PROVED:
             lines[0] += f" (by a threshold that is {self.label})" * (self.state == "certified")
-            lines.append(f"  validity     {self.validity.spelt(surface)}")
+            lines.append(f"  validity     {self.validity.render_inline(surface)}")
         if self.retractions:
-            changed = level(self.retractions, self.corrections, self.delta)
-            lines.append(f"  level        {changed.spelt(surface)}")
+            changed = correction_note(self.retractions, self.corrections, self.delta)
+            lines.append(f"  level        {changed.render_inline(surface)}")
         elif self.delta < self.settings.get("delta", 0.0):
             lines.append(
                 f"  level        judged at delta = {self.delta:.2g}: data were carried over"
             )
         lines += [
-            f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
-            *([] if self.needs is None else [f"  needed       {self.needs.spelt(surface)}"]),
-            *([] if self.compared is None else [f"  compared     {self.compared.said(surface)}"]),
+            f"  leading      {self.leader_name} (evidence {self.weighed.render_inline(surface)})",
             *(
-                f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
+                []
+                if self.threshold_note is None
+                else [f"  needed       {self.threshold_note.render_inline(surface)}"]
+            ),
+            *([] if self.compared is None else [f"  compared     {self.compared.render(surface)}"]),
+            *(
+                f"  {'lead' if k == 0 else '':<11}  {one.render_inline(surface)}"
                 for k, one in enumerate(self.standing())
             ),
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} ({self._behind(one)}; evidence "
-                f"{weighed(one.evidence, one.threshold).spelt(surface)})"
+                f"{weighed(one.evidence, one.threshold).render_inline(surface)})"
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
         ]
-        if self.late:
+        if self.n_late:
             lines.append(
-                f"  later        {count(self.late, 'result')}: stored, but not part of this"
+                f"  later        {count(self.n_late, 'result')}: stored, but not part of this"
             )
         lines.append(f"  pending      {count(len(self.pending), 'round')}{self._who()}")
         if self.expired:
@@ -150,27 +163,27 @@ class Status:
         if self.waiting:
             be = "is" if len(self.waiting) == 1 else "are"
             lines[-1] += f"; {len(self.waiting)} that failed and {be} to be asked again"
-        if self.head:
-            lines.append(f"  last event   {self.head}")
+        if self.audit_hash:
+            lines.append(f"  last event   {self.audit_hash}")
         if self.state == "running":
             lines.append(f"  rounds left  {left}")
-        if self.enough is not None:
-            lines.append(f"  good enough  {self.enough.spelt(surface)}")
-        if self.noise is not None and self.noise.verdict != "not enough data":
-            lines.append(f"  noise        {self.noise.sentence.said(surface)}")
-        lines += [f"  look at      {one.said(surface)}" for one in self.notes]
+        if self.early_stop is not None:
+            lines.append(f"  good enough  {self.early_stop.render_inline(surface)}")
+        if self.noise_check is not None and self.noise_check.verdict != "not enough data":
+            lines.append(f"  noise        {self.noise_check.sentence.render(surface)}")
+        lines += [f"  look at      {one.render(surface)}" for one in self.notes]
         lines += [
-            f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
-            for k, one in enumerate(self.doubts)
+            f"  {'doubtful' if k == 0 else '':<11}  {one.render(surface)}"
+            for k, one in enumerate(self.outliers)
         ]
-        if self.levels is not None:
-            lines.append(f"  levels       {self.levels.said(surface)}")
-        return "\n".join([*lines, self.next.said(surface)])
+        if self.batch_warning is not None:
+            lines.append(f"  levels       {self.batch_warning.render(surface)}")
+        return "\n".join([*lines, self.next_step.render(surface)])
 
-    def standing(self) -> list[Sentence]:
+    def standing(self) -> list[Message]:
         """What is known of the leader: its lead, the chance that it is best, the p-value."""
         made = [] if self.lead is None else self.lead.standing()
-        return made + ([] if self.proof is None else [self.proof])
+        return made + ([] if self.proof_so_far is None else [self.proof_so_far])
 
     @property
     def label(self) -> str:
@@ -178,9 +191,9 @@ class Status:
         return "" if self.validity is None else str(self.validity.arguments["label"])
 
     @property
-    def weighed(self) -> Sentence:
+    def weighed(self) -> Message:
         """The evidence against what is needed; while it runs, with what it waits for."""
-        least = self.settings.get("min_pulls", 0) if self.state == "running" else 0
+        least = self.settings.get("min_replicates", 0) if self.state == "running" else 0
         return weighed(self.evidence, self.threshold, least)
 
     def _behind(self, rival: Rival) -> str:
@@ -191,13 +204,13 @@ class Status:
         return "not compared yet" if rival.lead is None else f"{rival.lead:.3g} behind"
 
     def __str__(self) -> str:
-        return self.said()
+        return self.render()
 
     def _who(self, most: int = 10) -> str:
         """The first pending rounds, and who has them."""
         pairs = list(zip(self.pending, self.clients, strict=False))
         words = [str(number) if who is None else f"{number} ({who})" for number, who in pairs]
-        return f": {several(words, most)}" if words else ""
+        return f": {join_truncated(words, most)}" if words else ""
 
 
 def settings(state: StudyState) -> dict[str, Any]:
@@ -210,12 +223,12 @@ def settings(state: StudyState) -> dict[str, Any]:
         "threshold": str(setting.threshold),
         "seed": setting.seed,
         "epsilon": setting.epsilon,
-        "min_pulls": setting.min_pulls,
+        "min_replicates": setting.min_replicates,
         **({"replicates": setting.replicates} if setting.replicates > 1 else {}),
         "max_rounds": state.history.max_rounds,
         "deadline": None if end is None else local(end),
         **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
-        **({"level": "per play"} if setting.problem.rewards.levels() else {}),
+        **({"level": "per play"} if setting.problem.rewards.has_batch_effect() else {}),
     }
 
 
@@ -234,12 +247,12 @@ def local(at: float) -> str:
 def listed(settings: dict[str, Any]) -> str:
     """
     >>> how = {"delta": 0.05, "rule": "lloo", "threshold": "mixture", "epsilon": 0.0}
-    >>> listed({**how, "min_pulls": 2, "max_rounds": 40, "deadline": None})
+    >>> listed({**how, "min_replicates": 2, "max_rounds": 40, "deadline": None})
     'delta 0.05, rule lloo, threshold mixture, at least 2 values of every arm, at most 40 rounds'
     """
     words = {
         "epsilon": "epsilon {:g}",
-        "min_pulls": "at least {} values of every arm",
+        "min_replicates": "at least {} values of every arm",
         "replicates": "{} replicates of every arm in a round",
         "max_rounds": "at most {} rounds",
         "deadline": "until {}",
@@ -256,22 +269,29 @@ def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
     leader or has one more, so forcing each arm in turn meets them.
     """
     problem, side = state.setting.problem, state.monitor.told
-    seen, best, game, trial = state.history.seen, side.view.best, side.game, np.zeros(problem.d)
+    stats, best, kernel, trial = (
+        state.history.stats,
+        side.state.leader,
+        side.kernel,
+        np.zeros(problem.d),
+    )
     least, weakest = state.monitor.weakest()
     nearest = arms_of(weakest)
     evidence = {nearest: least}
     if problem.d <= MANY:
-        force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
+        force = 1.0 + 2.0 * np.abs(stats.projected_mean).sum()
         with own_errors():
             for arm in np.flatnonzero(state.monitor.needed):
-                score = seen.feasible.copy()
+                score = stats.projected_mean.copy()
                 score[arm] = -force if best[arm] > 0.5 else force
-                game.answers.argmax(score, trial)
+                kernel.answers.argmax(score, trial)
                 if (trial != best).any() and arms_of(trial) not in evidence:
-                    evidence[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
+                    evidence[arms_of(trial)] = float(
+                        kernel.stopping.evidence_against(kernel, stats, best, trial)
+                    )
     named = {answer: problem.label(answer) for answer in evidence}
     order = sorted(evidence.items(), key=lambda one: (one[0] != nearest, one[1], named[one[0]]))
-    mean, leader = seen.mean, arms_of(best)
+    mean, leader = stats.mean, arms_of(best)
     return tuple(
         Rival(
             answer,
@@ -297,21 +317,21 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
     if running:
         lead, shown = margin(state.monitor), tuple(estimates(state.monitor))
     else:
-        lead = Margin.of(facts["margin"])
+        lead = LeadInterval.of(facts["margin"])
         shown = tuple(Estimate(*one) for one in facts["estimates"])
     leader, doubtful = tuple(facts["answer"]), doubts(state.monitor)
     close = rivals(state) if leader else ()
     left, enough = None, None
     if running:
-        within = None if lead is None or lead.doubted else lead.within
+        within = None if lead is None or lead.sigma_doubted else lead.within
         epsilon = state.setting.epsilon
         half = epsilon if within is None else float(f"{0.5 * within:.2g}")
-        if problem.rewards.levels():
-            left, sooner = along(state), None
+        if problem.rewards.has_batch_effect():
+            left, sooner = forecast_with_batches(state), None
         else:
-            left, sooner = forecast(state, close, [epsilon, half])
+            left, sooner = forecast_rounds(state, close, [epsilon, half])
         if within is not None and half > epsilon and not doubtful:
-            enough = good_enough(within, half, sooner, left, facts["rounds"])
+            enough = early_stop(within, half, sooner, left, facts["rounds"])
     if state.monitor.n_late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
         behind = None if lead is None else lead.value
@@ -330,7 +350,7 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
         overdue,
         waiting,
         left,
-        advice(state, phase, out, overdue, left, state.history.max_rounds, len(doubtful)),
+        next_step(state, phase, out, overdue, left, state.history.max_rounds, len(doubtful)),
         tuple(known[number].client for number in out),
         doubtful,
         settings(state),
@@ -344,53 +364,57 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
         shown,
         noise(state.monitor),
         batch_warning(state.monitor, state.policy.variance_components()),
-        so_far(state, facts) if phase not in ("running", "certified") else None,
-        needs(state, facts["threshold"]) if running and facts["values"] else None,
-        not_vouched(facts) or licence(state.setting.stopping.validity),
+        proof_so_far(state, facts) if phase not in ("running", "certified") else None,
+        threshold_note(state, facts["threshold"]) if running and facts["values"] else None,
+        not_vouched(facts) or validity_note(state.setting.stopping.validity),
         notes(state),
-        compared(state, leader) if problem.rewards.levels() and facts["values"] else None,
+        compared(state, leader) if problem.rewards.has_batch_effect() and facts["values"] else None,
     )
 
 
-def notes(state: StudyState) -> tuple[Sentence, ...]:
+def notes(state: StudyState) -> tuple[Message, ...]:
     """On the versions of combgame that wrote it."""
     by, turns = state.history.versions, state.history.turns
     said = mixed(by, turns) or other_sources(by, turns)
     return tuple(one for one in (said, due() if state.monitor.due else None) if one is not None)
 
 
-def compared(state: StudyState, leader: tuple[int, ...]) -> Sentence | None:
+def compared(state: StudyState, leader: tuple[int, ...]) -> Message | None:
     history = state.history
     return apart(
-        state.setting.problem, history.seen.blocks, history.blocks, history.held_back, leader
+        state.setting.problem, history.stats.batch, history.blocks, history.held_back, leader
     )
 
 
 FEE = 0.1  # what is asked for beyond the level, from which on it is said why
 
 
-def needs(state: StudyState, needed: float) -> Sentence | None:
+def threshold_note(state: StudyState, needed: float) -> Message | None:
     """Why what is needed grows, with the same delta: a mixture over all leads pays for the looks
     that it allows, and for a sigma that it has to find out. The rest of it does not change.
     """
-    level = float(state.monitor.told.game.judge.level(int(state.history.seen.clock[0]), 0))
-    if not FEE <= needed - level < math.inf:
+    correction_note = float(
+        state.monitor.told.kernel.stopping.critical_value(int(state.history.stats.n_rounds[0]), 0)
+    )
+    if not FEE <= needed - correction_note < math.inf:
         return None
     text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
-    if state.problem.rewards.known:
+    if state.problem.rewards.variance_known:
         text += ": the latter grows slowly with values and evidence"
     else:
         text += " with a sigma that is not known: the latter changes with values and evidence"
-    return Sentence("needed", text, level=f"{level:.2f}", fee=f"{needed - level:.2f}")
+    return Message(
+        "needed", text, level=f"{correction_note:.2f}", fee=f"{needed - correction_note:.2f}"
+    )
 
 
-def good_enough(
+def early_stop(
     within: float,
     half: float,
     sooner: tuple[int, int] | None,
     left: tuple[int, int] | None,
     rounds: int,
-) -> Sentence | None:
+) -> Message | None:
     """What `epsilon` would save; None where the end is near: fewer rounds than half of those so
     far. sooner: the forecast for an epsilon of `half`; left: as it is.
 
@@ -407,12 +431,12 @@ the best answer some 90 to 400.
             text += ", the best answer some {least:,} to {most:,}"
     low, high = sooner or (0, 0)
     least, most = left or (0, 0)
-    return Sentence(
+    return Message(
         "good-enough",
         text,
         within=within,
         half=half,
-        epsilon=Option("epsilon"),
+        epsilon=OptionHint("epsilon"),
         low=low,
         high=high,
         least=least,
@@ -420,7 +444,7 @@ the best answer some 90 to 400.
     )
 
 
-def advice(
+def next_step(
     state: StudyState,
     phase: str,
     out: tuple[int, ...],
@@ -428,10 +452,10 @@ def advice(
     left: tuple[int, int] | None,
     most: int | None,
     doubtful: int,
-) -> Sentence:
+) -> Message:
     """What to do next. doubtful: how many values are hard to believe."""
     n, problem = len(out), state.setting.problem
-    says, these = Phrase("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
+    says, these = PhraseHint("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
     if phase == "certified":
         text, validity = "Stop: the answer is certified", state.setting.stopping.validity
         if not validity.proved:
@@ -447,42 +471,42 @@ def advice(
         if out:
             text += ". The " + these + " {n:is|are} not needed"
         known = {"whose": whose(validity), "name": state.setting.stopping.name}
-        return Sentence("stop", text, doubtful=doubtful, n=n, says=says, **known)
+        return Message("stop", text, doubtful=doubtful, n=n, says=says, **known)
     if phase != "running":
         text = "It has stopped without a certified answer ({says} what is known)"
         if phase == "budget":
-            more = Call("extend", max_rounds=..., reason=...)
+            more = CallHint("extend", max_rounds=..., reason=...)
             remedy = "{more} gives it more rounds"
-            return Sentence("budget-spent", text, remedy=remedy, says=says, more=more)
+            return Message("budget-spent", text, remedy=remedy, says=says, more=more)
         if phase == "deadline":
-            more = Call("extend", deadline=..., reason=...)
+            more = CallHint("extend", deadline=..., reason=...)
             remedy = "{more} gives it more time"
-            return Sentence("deadline-passed", text, remedy=remedy, says=says, more=more)
-        return Sentence("stopped", text, says=says)
+            return Message("deadline-passed", text, remedy=remedy, says=says, more=more)
+        return Message("stopped", text, says=says)
     later = bool(state.history.late_stats[0].any())
-    if later and problem.rewards.pooled and not problem.rewards.levels():
+    if later and problem.rewards.variance_shared and not problem.rewards.has_batch_effect():
         late = [number for number in state.history.awaited if number in out]
         if late:
-            return Sentence(
+            return Message(
                 "start-waits",
                 "Tell {n:round|rounds} {rounds:list 5} next, or {fail} if {n:it is|they are} lost: "
                 "nothing can be certified before all of the start has been told or has failed, "
                 "because sigma is taken from it",
                 n=len(late),
                 rounds=late[:LONGEST],
-                fail=Call("fail", late[0], "reason"),
+                fail=CallHint("fail", late[0], "reason"),
             )
-    told = state.history.seen.counts + state.history.pending
+    told = state.history.stats.counts + state.history.pending
     silent = np.flatnonzero(state.monitor.needed & (told == 0.0))
     if silent.size and state.history.n_told >= 2 * len(state.policy.start):
-        return Sentence(
+        return Message(
             "silent-arm",
             "Look at arm {arm}: no value of it counts (they are missing, or were retracted); "
             "without one nothing can be certified",
             arm=problem.label([int(silent[0])]),
         )
     if overdue:
-        return Sentence(
+        return Message(
             "overdue",
             "{n:Round|Rounds} {rounds:list 5} {n:is|are} overdue: ask again to give {n:it|them} to "
             "somebody else, or tell {n:it|them}",
@@ -491,22 +515,22 @@ def advice(
         )
     if most is not None and state.history.plays >= most and out:
         text = "The budget of {max_rounds:,} rounds is out: tell the " + these
-        return Sentence("budget-out", text, max_rounds=most, n=n)
+        return Message("budget-out", text, max_rounds=most, n=n)
     if left is not None and most is not None and state.history.n_told + left[0] > most:
-        return Sentence(
+        return Message(
             "budget-short",
             "At this rate {limit} will not be enough: expect {low:,} to {high:,} more",
             remedy="{extend} can change it",
-            limit=Option("max_rounds", most),
+            limit=OptionHint("max_rounds", most),
             low=left[0],
             high=left[1],
-            extend=Call("extend"),
+            extend=CallHint("extend"),
         )
     if out and state.history.held_back:
         first, size, asked, _ = state.history.blocks[0]
         late = [number for number in out if state.history.open[number].block[0] == first]
         if late:
-            return Sentence(
+            return Message(
                 "block-waits",
                 "Tell {n:round|rounds} {rounds:list 5} next"
                 + (", and ask for {more:count round} more" if asked < size else "")
@@ -524,6 +548,6 @@ def advice(
         look = "Look first at the {doubtful:count value} that {doubtful:is|are} hard to believe. "
     if out:
         text = look + "Measure and tell the " + these + "; ask for more if you have capacity"
-        return Sentence("measure", text, n=n, doubtful=doubtful)
+        return Message("measure", text, n=n, doubtful=doubtful)
     text = look + "Ask for the next round, measure it, tell it"
-    return Sentence("ask", text, doubtful=doubtful)
+    return Message("ask", text, doubtful=doubtful)

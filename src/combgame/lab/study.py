@@ -7,19 +7,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from .._display.files import PRIVATE
-from .._messages import Call, Option, Phrase
-from ..errors import StudyError, UnknownNameError, either, must_be, positive, unknown
+from .._messages import CallHint, OptionHint, PhraseHint
+from ..errors import (
+    StudyError,
+    UnknownNameError,
+    check_bool,
+    check_positive,
+    invalid_argument,
+    unknown_name,
+)
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions
 from ..rules import RuleBase
 from ..stopping.base import StoppingBase
 from ..storage import clock
-from ..storage.events import Event, Sealed, seal
+from ..storage.events import ChainedEvent, Event, chain_hash
 from ..storage.open import open_storage
 from . import corrections
 from .block_effects import replicates_of
-from .decision import Decision, decide
+from .decision import Decision, make_decision
 from .history import History
 from .inputs import (
     Todo,
@@ -31,7 +38,7 @@ from .inputs import (
     check_todo,
     check_whole,
     client_of,
-    coincidence,
+    is_probably_chance,
     limits_of,
     name_of,
     observed_of,
@@ -42,17 +49,17 @@ from .inputs import (
     todo_of,
 )
 from .policy import StudyState
-from .round import Entry, Record, Round, as_round, fingerprint, values_of
-from .session import Batch, Session
-from .settings import Setting, check_same, check_setting, past, setting_from
+from .round import Entry, Round, RoundRecord, as_round, fingerprint, values_of
+from .session import StudySession, StudyTransaction
+from .settings import StudySettings, check_same, check_setting, past, setting_from
 from .versions import here, made_by
-from .view import Queries
+from .view import StudyReader
 
 IF_EXISTS = ("error", "resume", "replace")
 NO_CALLS = (None, None, None)
 
 
-class Study(Queries):
+class Study(StudyReader):
     """A durable ask/tell experiment.
 
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it
@@ -89,7 +96,7 @@ class Study(Queries):
         seed: int = 0,
         if_exists: str = "error",
         epsilon: float = 0.0,
-        min_pulls: int = 2,
+        min_replicates: int = 2,
         replicates: int = 1,
         max_rounds: int | None = None,
         deadline: Any = None,
@@ -97,10 +104,10 @@ class Study(Queries):
         engine: str = "auto",
         timeout: float = 30.0,
         mode: int = PRIVATE,
-        expects: float | None = None,
-        on_asked: Callable[[Round], Any] | None = None,
-        on_told: Callable[[int], Any] | None = None,
-        on_certified: Callable[[Decision], Any] | None = None,
+        planned_rounds: float | None = None,
+        on_ask: Callable[[Round], Any] | None = None,
+        on_tell: Callable[[int], Any] | None = None,
+        on_certify: Callable[[Decision], Any] | None = None,
     ) -> None:
         setting = check_setting(
             problem,
@@ -109,28 +116,28 @@ class Study(Queries):
             threshold,
             seed,
             epsilon,
-            min_pulls,
+            min_replicates,
             replicates,
             max_rounds,
             deadline,
         )
         if not isinstance(if_exists, str) or if_exists not in IF_EXISTS:
-            raise unknown("if_exists", if_exists, IF_EXISTS)
+            raise unknown_name("if_exists", if_exists, IF_EXISTS)
         name = name_of(name)
         described = setting.described()
-        if expects is not None:
-            described["expects"] = positive("expects", expects)
+        if planned_rounds is not None:
+            described["planned_rounds"] = check_positive("planned_rounds", planned_rounds)
         StudyState(setting, engine)  # whatever does not fit is said before anything is stored
         by, storing = client_of(client), open_storage(storage, name, timeout, mode)
         try:
             event = Event(1, "created", storing.now(), client=by, data=described, version=here())
-            stored = storing.begin(Sealed(event, seal("", event)), if_exists)
+            stored = storing.begin(ChainedEvent(event, chain_hash("", event)), if_exists)
             if stored != event:
                 check_same(stored.data, described, name)
         except BaseException:
             storing.close()
             raise
-        self._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
+        self._set_up(setting, storing, name, client, engine, on_ask, on_tell, on_certify)
 
     @classmethod
     def open(
@@ -141,14 +148,16 @@ class Study(Queries):
         client: str | None = None,
         engine: str = "auto",
         timeout: float = 30.0,
-        on_asked: Callable[[Round], Any] | None = None,
-        on_told: Callable[[int], Any] | None = None,
-        on_certified: Callable[[Decision], Any] | None = None,
+        on_ask: Callable[[Round], Any] | None = None,
+        on_tell: Callable[[int], Any] | None = None,
+        on_certify: Callable[[Decision], Any] | None = None,
     ) -> "Study":
         """A stored study by its name, with the settings that are stored with it."""
         name = name_of(name)
         if storage is None:
-            raise must_be("storage", storage, "where the study is stored, such as sqlite:///lab.db")
+            raise invalid_argument(
+                "storage", storage, "where the study is stored, such as sqlite:///lab.db"
+            )
         storing = open_storage(storage, name, timeout)
         try:
             created = storing.created()
@@ -157,13 +166,13 @@ class Study(Queries):
             storing.close()
             raise
         study = cls.__new__(cls)
-        study._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
+        study._set_up(setting, storing, name, client, engine, on_ask, on_tell, on_certify)
         study._session.say(made_by(created))
         return study
 
     def _set_up(
         self,
-        setting: Setting,
+        setting: StudySettings,
         storing: Any,
         name: str,
         client: str | None,
@@ -171,15 +180,15 @@ class Study(Queries):
         *calls: Any,
     ) -> None:
         self.name, self.client = name, client_of(client)
-        self._setting, self._session = setting, Session(setting, storing, name, engine)
+        self._setting, self._session = setting, StudySession(setting, storing, name, engine)
         self.problem = setting.problem
         self._calls = calls
 
-    def twin(self) -> "Study":
+    def clone(self) -> "Study":
         """A study in memory with the same settings, and nothing in it."""
         storing, made = open_storage(None, self.name, 30.0), Study.__new__(Study)
         event = Event(1, "created", clock.now(), data=self._setting.described(), version=here())
-        storing.begin(Sealed(event, seal("", event)), "error")
+        storing.begin(ChainedEvent(event, chain_hash("", event)), "error")
         made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)
         return made
 
@@ -233,7 +242,7 @@ class Study(Queries):
         """
         most = asked_of(n, lease, replicates)
 
-        def act(batch: Batch) -> tuple[list[Round], str, Decision | None]:
+        def act(batch: StudyTransaction) -> tuple[list[Round], str, Decision | None]:
             rounds = self._give(batch, most, lease, replicates)
             batch.answer = [vars(one) for one in rounds]
             return rounds, batch.state.phase(batch.at), self._certified(batch)
@@ -248,7 +257,7 @@ class Study(Queries):
         return rounds[0]
 
     def _give(
-        self, batch: Batch, most: int, lease: float | None, replicates: int | None = None
+        self, batch: StudyTransaction, most: int, lease: float | None, replicates: int | None = None
     ) -> list[Round]:
         state, history = batch.state, batch.state.history
         if state.phase(batch.at) != "running":
@@ -278,7 +287,9 @@ class Study(Queries):
             times = usual if replicates is None else replicates
             if history.blocks:  # plays have levels
                 times = replicates_of(history.blocks, number, usual, replicates)
-            if times != history.usual and License.NORMAL in claimed(self.problem.rewards):
+            if times != history.usual and Assumption.NORMAL in claimed_assumptions(
+                self.problem.rewards
+            ):
                 check_replicates(history, times)
             chosen = batch.choose(most - len(given))
             if times != 1:
@@ -308,7 +319,7 @@ class Study(Queries):
         told: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | Any,
         final: bool = True,
         client: str | None = None,
-        again: bool = False,
+        allow_duplicates: bool = False,
     ) -> dict[int, dict[int, Entry]]:
         """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it
         is judged as a whole.
@@ -318,14 +329,14 @@ class Study(Queries):
         and a column per arm (lines that it seems to have twice are refused, but for again=True).
         Returns what was new of it, by round and arm.
         """
-        return self._tell(rounds_of(told, self.problem, self.name, again), final, client)
+        return self._tell(rounds_of(told, self.problem, self.name, allow_duplicates), final, client)
 
     def _tell(
         self, rounds: Mapping[Todo, Any], final: bool, client: str | None
     ) -> dict[int, dict[int, Entry]]:
-        final = either("final", final)
+        final = check_bool("final", final)
 
-        def act(batch: Batch) -> tuple[dict[int, dict[int, Entry]], Decision | None]:
+        def act(batch: StudyTransaction) -> tuple[dict[int, dict[int, Entry]], Decision | None]:
             fresh = batch.answer = self._enter(batch, rounds, final)
             return fresh, self._certified(batch)
 
@@ -333,7 +344,7 @@ class Study(Queries):
         self._call(told=list(fresh), certified=decision)
         return fresh
 
-    def step(
+    def tell_and_ask(
         self,
         round: Round | Todo | int | str,
         values: Any,
@@ -357,7 +368,7 @@ class Study(Queries):
         todo = todo_of(round)
         asked_of(None, lease)
 
-        def act(batch: Batch) -> tuple[list[int], Decision | None, list[Round]]:
+        def act(batch: StudyTransaction) -> tuple[list[int], Decision | None, list[Round]]:
             fresh = self._enter(batch, {todo: values}, final=True)
             decision, asked = self._certified(batch), self._give(batch, 1, lease)
             batch.answer = [vars(one) for one in asked]
@@ -368,7 +379,7 @@ class Study(Queries):
         return asked[0] if asked else None
 
     def _enter(
-        self, batch: Batch, rounds: Mapping[Todo, Any], final: bool
+        self, batch: StudyTransaction, rounds: Mapping[Todo, Any], final: bool
     ) -> dict[int, dict[int, Entry]]:
         """What is new of some rounds, which is entered."""
         news = {todo.id: self._read(batch, todo, values, final) for todo, values in rounds.items()}
@@ -381,7 +392,7 @@ class Study(Queries):
             batch.add("told", number, values=said, final=last, **more)
         return fresh
 
-    def _meant(self, batch: Batch, todo: Todo) -> Record:
+    def _meant(self, batch: StudyTransaction, todo: Todo) -> RoundRecord:
         """The round that somebody names, if it is still the same."""
         try:
             known = batch.look_up(todo.id)
@@ -392,7 +403,9 @@ class Study(Queries):
         check_todo(todo, known.mark, self.name)
         return known
 
-    def _read(self, batch: Batch, todo: Todo, values: Any, final: bool) -> dict[int, Entry] | None:
+    def _read(
+        self, batch: StudyTransaction, todo: Todo, values: Any, final: bool
+    ) -> dict[int, Entry] | None:
         """What is new of a round; None if nothing is."""
         known, number = self._meant(batch, todo), todo.id
         if known.state == "given up":
@@ -401,7 +414,7 @@ class Study(Queries):
                 "round {round} was given up",
                 remedy="what was measured nevertheless can be told with {observe}",
                 round=number,
-                observe=Call("observe"),
+                observe=CallHint("observe"),
             )
         if known.state == "observed":
             raise StudyError(
@@ -418,7 +431,7 @@ class Study(Queries):
         new = self._news(number, known, given)
         return new if new or (final and known.left) else None
 
-    def _news(self, number: int, known: Record, given: dict[int, Entry]) -> dict[int, Entry]:
+    def _news(self, number: int, known: RoundRecord, given: dict[int, Entry]) -> dict[int, Entry]:
         """What was not told before."""
         for arm, entry in given.items():
             if arm in known.told and known.told[arm].entry != entry and arm not in known.again:
@@ -437,8 +450,8 @@ class Study(Queries):
                     arm=self.problem.label([arm]),
                     before=old,
                     now="missing" if entry is None else entry,
-                    retract=Call("retract", number, "reason"),
-                    observe=Call("observe"),
+                    retract=CallHint("retract", number, "reason"),
+                    observe=CallHint("observe"),
                 )
         return {
             arm: entry
@@ -454,9 +467,9 @@ class Study(Queries):
         client: str | None = None,
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
-        todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
+        todo, reason, retry = todo_of(round), reason_of(reason), check_bool("retry", retry)
 
-        def act(batch: Batch) -> Decision | None:
+        def act(batch: StudyTransaction) -> Decision | None:
             known, number = self._meant(batch, todo), todo.id
             again = known.waiting and retry and not (known.block and known.told)
             done = known.state == "given up" or again
@@ -466,7 +479,7 @@ class Study(Queries):
                     "round {round} has been told",
                     remedy="{retract} takes that back",
                     round=number,
-                    retract=Call("retract", number, "reason"),
+                    retract=CallHint("retract", number, "reason"),
                 )
             if not done:
                 batch.add("failed", number, reason, retry=retry)
@@ -496,10 +509,10 @@ class Study(Queries):
         reason = reason_of(reason)
         round_or_arm(round, arm)
 
-        def act(batch: Batch) -> Decision | None:
+        def act(batch: StudyTransaction) -> Decision | None:
             if round is None:
-                which = self.problem.arm(arm)  # type: ignore[arg-type]
-                if batch.state.history.seen.counts[which] == 0.0:
+                which = self.problem.arm_index(arm)  # type: ignore[arg-type]
+                if batch.state.history.stats.counts[which] == 0.0:
                     text = "no value of arm {arm} was told, so there is nothing to retract"
                     raise StudyError("arm-not-told", text, arm=self.problem.label([which]))
                 batch.add("retracted", None, reason, arm=which)
@@ -524,7 +537,7 @@ class Study(Queries):
         values: Any,
         reason: str | None = None,
         client: str | None = None,
-        again: bool = False,
+        allow_duplicates: bool = False,
         planned: bool = False,
     ) -> int:
         """Data that were measured outside the study, by arm, or as a data frame with the columns
@@ -538,27 +551,31 @@ class Study(Queries):
         proved depends on how they were chosen.
         """
         reason = None if reason is None else reason_of(reason)
-        if self.problem.rewards.levels():
+        if self.problem.rewards.has_batch_effect():
             raise StudyError(
                 "level-outside",
                 "where every play has a level of its own, values from outside cannot be compared "
                 "with those of the study",
                 remedy="ask for rounds, and tell those",
             )
-        given = observed_of(values, self.problem, self.name, again)
-        about: dict[str, Any] = {"planned": True} if either("planned", planned) else {}
+        given = observed_of(values, self.problem, self.name, allow_duplicates)
+        about: dict[str, Any] = {"planned": True} if check_bool("planned", planned) else {}
 
-        def act(batch: Batch) -> tuple[int, Decision | None]:
+        def act(batch: StudyTransaction) -> tuple[int, Decision | None]:
             number = batch.state.history.last + 1
             before = batch.state.history.fingerprints.get(fingerprint(given))
-            if before is not None and not again and not coincidence(self.problem, given):
+            if (
+                before is not None
+                and not allow_duplicates
+                and not is_probably_chance(self.problem, given)
+            ):
                 raise StudyError(
                     "observed-before",
                     "these are the very values of number {before}, which was observed before; "
                     "nothing was stored",
                     remedy="give {again} if they were measured twice",
                     before=before,
-                    again=Phrase("again"),
+                    again=PhraseHint("again"),
                 )
             said = {str(arm): entry for arm, entry in given.items()}
             batch.add("observed", number, reason, values=said, **about)
@@ -569,7 +586,9 @@ class Study(Queries):
         self._call(certified=decision)
         return number
 
-    def carry(self, old: "Study", reason: str | None = None, client: str | None = None) -> int:
+    def transfer_from(
+        self, old: "Study", reason: str | None = None, client: str | None = None
+    ) -> int:
         """Take over the data of an old study, to which this one's problem adds arms: a variant
         that arrived later. It comes first in a study; the values count from the start. Returns how
         many they are.
@@ -596,7 +615,7 @@ class Study(Queries):
             "happened": corrections.happened(history),
         }
 
-        def act(batch: Batch) -> Decision | None:
+        def act(batch: StudyTransaction) -> Decision | None:
             if batch.state.history.last:
                 text = "study {name!r} has begun already"
                 remedy = "carry data over into a new study"
@@ -629,7 +648,7 @@ class Study(Queries):
         reason = reason_of(reason)
         given = limits_of(max_rounds, deadline)
 
-        def act(batch: Batch) -> None:
+        def act(batch: StudyTransaction) -> None:
             state = batch.state
             if state.monitor.ended is not None:
                 text = "study {name!r} has ended ({why}), so there is nothing to extend"
@@ -642,17 +661,17 @@ class Study(Queries):
                         "study {name!r} has no {limit}, so there is nothing to extend",
                         remedy="{stop} ends it",
                         name=self.name,
-                        limit=Option(what),
-                        stop=Call("stop"),
+                        limit=OptionHint(what),
+                        stop=CallHint("stop"),
                     )
                 if new is not None and new <= old:
                     raise StudyError(
                         "not-more",
                         "{limit} is not more than {before!r}, which it has",
                         remedy="give more, or {stop} it",
-                        limit=Option(what, new),
+                        limit=OptionHint(what, new),
                         before=old,
-                        stop=Call("stop"),
+                        stop=CallHint("stop"),
                     )
             if (given.get("deadline") or math.inf) <= batch.at:
                 raise past(deadline)
@@ -664,7 +683,7 @@ class Study(Queries):
         """End the study by hand, if it is not certified; stopping it twice is harmless."""
         reason = reason_of(reason)
 
-        def act(batch: Batch) -> None:
+        def act(batch: StudyTransaction) -> None:
             ended = batch.state.monitor.ended
             if ended is not None and ended["why"] == "certified":
                 text = "study {name!r} is certified; there is nothing to stop"
@@ -674,14 +693,14 @@ class Study(Queries):
 
         self._session.write(client_of(client) or self.client, act)
 
-    def _certified(self, batch: Batch) -> Decision | None:
-        """The decision that this transaction has made, if it has and `on_certified` wants it;
+    def _certified(self, batch: StudyTransaction) -> Decision | None:
+        """The decision that this transaction has made, if it has and `on_certify` wants it;
         taken before anybody else can write.
         """
         if self._calls[2] is None or not batch.certified:
             return None
         facts = batch.state.ending("certified")
-        return decide(batch.state, facts, self._session.head(batch.state))
+        return make_decision(batch.state, facts, self._session.head(batch.state))
 
     def _call(
         self,
@@ -713,7 +732,7 @@ def nothing_to_ask(name: str, state: str) -> StudyError:
         else "it has stopped ({state})"
     )
     remedy = "look at `done` before you ask, or use {several}"
-    several = Call("ask", "n")
+    several = CallHint("ask", "n")
     return StudyError(
         "nothing-to-ask", text, remedy=remedy, name=name, state=state, several=several
     )

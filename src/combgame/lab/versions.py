@@ -10,7 +10,7 @@ from typing import Any
 from .. import _version as version
 from .._display.text import weighed
 from .._fingerprint import digest
-from .._messages import Call, Sentence
+from .._messages import CallHint, Message
 from ..storage.events import Event
 
 ANOTHER = "of another version"  # the label of a threshold that this one does not vouch for
@@ -48,7 +48,7 @@ def same_release(versions: Iterable[str]) -> bool:
     return {released(one) for one in versions} <= {released(here())}
 
 
-def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
+def mixed(versions: Mapping[str, int], turns: int) -> Message | None:
     """That other versions wrote a part of a study, if they did. versions: how many events each;
     turns: how often another one wrote on.
     """
@@ -61,7 +61,7 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
             "other rounds, and stop elsewhere"
         )
         remedy = "let everybody use the same version"
-        return Sentence("versions-by-turns", text, remedy=remedy, versions=known)
+        return Message("versions-by-turns", text, remedy=remedy, versions=known)
     others = [one for one in known if one != mine]
     n = sum(number for one, number in versions.items() if one != mine)
     text = (
@@ -69,13 +69,13 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
         "version {here}"
     )
     remedy = "{replay} says whether it would have asked for the same rounds"
-    replay = Call("replay")
-    return Sentence(
+    replay = CallHint("replay")
+    return Message(
         "other-versions", text, remedy=remedy, n=n, others=others, here=mine, replay=replay
     )
 
 
-def other_sources(versions: Mapping[str, int], turns: int) -> Sentence | None:
+def other_sources(versions: Mapping[str, int], turns: int) -> Message | None:
     """The same of sources that are not those which run, of the same version."""
     mine, known = here(), len(versions)
     n = sum(number for one, number in versions.items() if one != mine)
@@ -88,24 +88,26 @@ def other_sources(versions: Mapping[str, int], turns: int) -> Sentence | None:
         )
         remedy = "let everybody use the same sources"
         about: dict[str, Any] = {"n": known, "version": released(mine)}
-        return Sentence("sources-by-turns", text, remedy=remedy, **about)
+        return Message("sources-by-turns", text, remedy=remedy, **about)
     text = (
         "{n:count event} of this study {n:was|were} written by other sources of the same version "
         "than those that run ({here})"
     )
     remedy = "{replay} says whether these would have asked for the same rounds"
-    return Sentence("sources-changed", text, remedy=remedy, n=n, here=mine, replay=Call("replay"))
+    return Message(
+        "sources-changed", text, remedy=remedy, n=n, here=mine, replay=CallHint("replay")
+    )
 
 
-def made_by(event: Event) -> Sentence | None:
+def made_by(event: Event) -> Message | None:
     """That a study was made by another version, if it was. event: its first."""
     if same_release([event.version]):
         return None
     text = "it was made with combgame {version}; this is version {here}"
-    return Sentence("other-version-made", text, version=named(event.version), here=here())
+    return Message("other-version-made", text, version=named(event.version), here=here())
 
 
-def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
+def not_vouched(facts: Mapping[str, Any]) -> Message | None:
     """Of a certificate that this version would not have given: whose it is, in the place of what a
     certificate rests on. facts: what is known of the end.
     """
@@ -116,7 +118,7 @@ def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
         "The certificate is {label} of combgame ({version}), and stays given; version {here} would "
         "not have stopped there: its evidence was {weighed}"
     )
-    return Sentence(
+    return Message(
         "certificate-stays",
         text,
         version=named(facts["version"]),
@@ -126,19 +128,19 @@ def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
     )
 
 
-def by_another(facts: Mapping[str, Any]) -> list[Sentence]:
+def by_another(facts: Mapping[str, Any]) -> list[Message]:
     """Of a certificate that another version gave, and this one would have given, too."""
     given_by = facts.get("version", here())
     if same_release([given_by]) or not_vouched(facts) is not None:
         return []
     text = "The certificate was given by combgame {version}; version {here} would have given it too"
-    return [Sentence("certificate-alike", text, version=given_by, here=here())]
+    return [Message("certificate-alike", text, version=given_by, here=here())]
 
 
-def due() -> Sentence:
+def due() -> Message:
     """What another version did not find enough."""
     text = (
         "By version {here} the evidence is enough, and by the version that wrote it, it was not: "
         "whatever is stored next, but for a retraction, certifies it"
     )
-    return Sentence("certificate-due", text, here=here())
+    return Message("certificate-due", text, here=here())

@@ -9,24 +9,24 @@ from typing import Any
 from .._display.files import PRIVATE, form_of, save
 from .._display.progress import waiting
 from .._display.text import as_csv
-from .._messages import PYTHON, Call, Sentence, Surface
+from .._messages import PYTHON, CallHint, Message, Renderer
 from ..engine.state import Floats
-from ..errors import InputError, StudyError, needs_extra, unknown, whole
+from ..errors import InputError, StudyError, check_int, missing_extra, unknown_name
 from ..problem import Problem
 from ..rules import Stopping
-from ..storage.events import Event, check_head, head_of, no_collecting
+from ..storage.events import Event, check_head, last_hash, no_collecting
 from ..storage.files import path_of
-from .decision import Decision, decide
+from .decision import Decision, make_decision
 from .exports import LEVELS, arm_rows, history, rows
 from .policy import StudyState
 from .round import Round, as_round
-from .session import Session
-from .settings import Setting
+from .session import StudySession
+from .settings import StudySettings
 from .snapshot import Replay, replay
 from .status import Status, standing
 
 
-class Moment:
+class StudyView:
     """A study at one moment: whatever is read off it fits together, however others go on
     meanwhile.
     """
@@ -38,7 +38,7 @@ class Moment:
         at: float,
         head: str,
         events: list[Event] | None,
-        off: Sentence | None = None,
+        off: Message | None = None,
     ) -> None:
         self.name, self.problem = name, state.setting.problem
         self._now, self._at, self._head, self._events = state, at, head, events
@@ -54,7 +54,7 @@ class Moment:
                 "study {name!r} has changed since this moment",
                 remedy="begin another one with {moment}",
                 name=self.name,
-                moment=Call("moment"),
+                moment=CallHint("moment"),
             )
         return self._now
 
@@ -66,7 +66,7 @@ class Moment:
                 "no-history",
                 "the events were not read with this moment",
                 remedy="{history} has them",
-                history=Call("moment", history=True),
+                history=CallHint("moment", history=True),
             )
         return self._events
 
@@ -112,7 +112,7 @@ class Moment:
         ]
 
     def within(self) -> dict[int, Floats]:
-        """Where plays have levels, the values of all rounds, as `outliers.gathered` takes them."""
+        """Where plays have levels, the values of all rounds, as `outliers.report_data` takes them."""
         return self._state.history.within()
 
     @property
@@ -125,12 +125,12 @@ class Moment:
     def decision(self) -> Decision | None:
         """Why it stopped, and what is known; None while it runs."""
         state, why = self._state, self.state
-        return None if why == "running" else decide(state, state.ending(why), self._head)
+        return None if why == "running" else make_decision(state, state.ending(why), self._head)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
         if not isinstance(level, str) or level not in LEVELS:
-            raise unknown("level", level, LEVELS)
+            raise unknown_name("level", level, LEVELS)
         state = self._state
         if level == "arm":
             return arm_rows(state)
@@ -142,7 +142,7 @@ class Moment:
         """
         return history(self._state.setting, self._state.engine, self.events, most)
 
-    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+    def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
         """All of it, as plain data."""
         decision = self.decision
         return {
@@ -151,7 +151,7 @@ class Moment:
             "decision": None if decision is None else decision.to_dict(surface),
             "arms": self.rows("arm"),
             "rounds": self.rows("round"),
-            "head": head_of(self.events),
+            "head": last_hash(self.events),
             "events": [one._asdict() for one in self.events],
         }
 
@@ -160,7 +160,7 @@ class Moment:
         path: Any = None,
         level: str = "event",
         form: str | None = None,
-        surface: Surface = PYTHON,
+        surface: Renderer = PYTHON,
         mode: int = PRIVATE,
     ) -> str:
         """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends;
@@ -180,31 +180,31 @@ class Moment:
         path: Any = None,
         plan: Any = None,
         unit: str | None = None,
-        surface: Surface = PYTHON,
+        surface: Renderer = PYTHON,
     ) -> str:
         """A page to hand on, as `Study.report` says."""
-        from .report.content import gathered
+        from .report.content import report_data
         from .report.pages import report
 
         with waiting("writing the report", "wrote the report"):
-            text = report(gathered(self, unit, plan, surface))
+            text = report(report_data(self, unit, plan, surface))
         if path is not None:
             save(path, text)
         return text
 
 
-class Queries:
+class StudyReader:
     """The part of `Study` that only reads. Every look begins with what others have stored
     meanwhile, and is of one moment.
     """
 
     name: str
     problem: Problem
-    _setting: Setting
-    _session: Session
+    _setting: StudySettings
+    _session: StudySession
 
     @contextmanager
-    def moment(self, history: bool = False) -> Iterator[Moment]:
+    def moment(self, history: bool = False) -> Iterator[StudyView]:
         """The study as it is now, for several looks that fit together; use it inside the `with`,
         while other threads wait.
 
@@ -218,7 +218,7 @@ class Queries:
         """
         with self._session.reading(history) as (state, events):
             session, known = self._session, events if history else None
-            yield Moment(self.name, state, session.at, session.head(state), known, session.off)
+            yield StudyView(self.name, state, session.at, session.head(state), known, session.off)
 
     @property
     def state(self) -> str:
@@ -255,15 +255,15 @@ class Queries:
         return self._session.seq
 
     @property
-    def expects(self) -> float | None:
+    def planned_rounds(self) -> float | None:
         """How many rounds a plan expected before it began; None where nobody said."""
-        said = self.events(0, 1)[0].data.get("expects")
+        said = self.events(0, 1)[0].data.get("planned_rounds")
         return None if said is None else float(said)
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
         """All that has happened; or what came after an event, at most so many."""
-        after = whole("after", after, 0)
-        most = None if most is None else whole("most", most, 1)
+        after = check_int("after", after, 0)
+        most = None if most is None else check_int("most", most, 1)
         return self._session.events(after, most)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
@@ -277,7 +277,7 @@ class Queries:
         try:
             import pandas
         except ImportError:
-            raise needs_extra("to_frame()", "frames") from None
+            raise missing_extra("to_frame()", "frames") from None
         return pandas.DataFrame(self.rows(level))
 
     def export(self, path: Any = None, level: str = "event", mode: int = PRIVATE) -> str:
@@ -330,11 +330,11 @@ class Queries:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from .report.content import brief
+        from .report.content import summary
         from .report.pages import short
 
         with self.moment(history=True) as this:
-            return short(brief(this))
+            return short(summary(this))
 
     def replay(self, head: str | None = None) -> Replay:
         """Decide everything again, from the events alone, and say where that differs from what was

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.state import Floats
-from ..errors import must_be, real
+from ..errors import invalid_argument, is_real
 
 FIRST, RATIO = 200.0, (3.0 + math.sqrt(5.0)) / 2.0  # T0 and b of the paper
 
@@ -22,25 +22,25 @@ class Doubling(NamedTuple):
     horizon: Floats  # T: the length of the epoch
     edge: Floats  # T0 b^i, where it ends
 
-    def tick(self, seat: int) -> bool:
+    def step(self, learner: int) -> bool:
         """One more round; True when it was the last of its epoch, so that the learner must start
         afresh.
         """
-        self.left[seat] -= 1.0
-        if self.left[seat] > 0.0:
+        self.left[learner] -= 1.0
+        if self.left[learner] > 0.0:
             return False
-        ended = math.floor(self.edge[seat])
-        self.edge[seat] *= self.ratio
-        self.horizon[seat] = math.floor(self.edge[seat]) - ended
-        self.left[seat] = self.horizon[seat]
+        ended = math.floor(self.edge[learner])
+        self.edge[learner] *= self.ratio
+        self.horizon[learner] = math.floor(self.edge[learner]) - ended
+        self.left[learner] = self.horizon[learner]
         return True
 
 
 def check_doubling(first: float, ratio: float) -> None:
-    if not real(first) or not 1 <= first < math.inf:
-        raise must_be("first", first, "a finite number of at least 1 round", of="doubling")
-    if not real(ratio) or not 1 < ratio < math.inf:
-        raise must_be("ratio", ratio, "a finite number above 1", of="doubling")
+    if not is_real(first) or not 1 <= first < math.inf:
+        raise invalid_argument("first", first, "a finite number of at least 1 round", of="doubling")
+    if not is_real(ratio) or not 1 < ratio < math.inf:
+        raise invalid_argument("ratio", ratio, "a finite number above 1", of="doubling")
 
 
 def make_doubling(seats: int, first: float, ratio: float) -> Doubling:

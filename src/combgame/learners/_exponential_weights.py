@@ -19,9 +19,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.action_table import Mixture
+from ..engine.action_table import SparseWeights
 from ..engine.jit import jitable
-from ..engine.kernels import copied
+from ..engine.kernels import deep_copy
 from ..engine.state import Fixed, FixedInts, Floats, Ints
 from ..structures import StructureBase
 from ..structures.relabel import originally
@@ -35,12 +35,12 @@ FAR = 1e15  # of scores: beyond it, differences of 1 are rounded away
 
 
 @jitable
-def number(mixture: Mixture, n: int) -> None:
+def number(weights: SparseWeights, n: int) -> None:
     """The weights in a mixture are those of the actions 0, ..., n - 1."""
-    if mixture.size[0] != n:
+    if weights.size[0] != n:
         for i in range(n):
-            mixture.ids[i] = i
-        mixture.size[0] = n
+            weights.ids[i] = i
+        weights.size[0] = n
 
 
 @jitable
@@ -60,7 +60,7 @@ def tempered(rate: float, gain: Floats) -> float:
     return rate if rate * most <= FAR or not most > 0.0 else FAR / most
 
 
-class Every(NamedTuple):
+class AllActionWeights(NamedTuple):
     """All actions of a structure, by number; scores are within FAR."""
 
     parent: FixedInts  # int64[heads]: a head without its last arm; head 0 is empty and comes first
@@ -166,7 +166,7 @@ class Every(NamedTuple):
         for i in range(self.head.size):
             out[i] = self.value[self.head[i]] * self.factor[self.place[i]]
 
-    def range(self, reward: Floats) -> tuple[float, float]:
+    def mean_range(self, reward: Floats) -> tuple[float, float]:
         """The smallest and the largest <1_A, reward>."""
         value, low, high = self.value, math.inf, -math.inf
         for t in range(1, self.sums.size):
@@ -184,7 +184,7 @@ class Every(NamedTuple):
         return low, high
 
 
-def every(sets: list[tuple[int, ...]], d: int) -> Every:
+def every(sets: list[tuple[int, ...]], d: int) -> AllActionWeights:
     """Of sets with ascending arms, none empty, numbered in their order.
 
     >>> from combgame import Subsets
@@ -202,7 +202,7 @@ def every(sets: list[tuple[int, ...]], d: int) -> Every:
     ends = [end for tail in tails for end in tail]
     first = np.cumsum([0, *map(len, tails)]).astype(np.int64)
     length = ROOM / longest
-    return Every(
+    return AllActionWeights(
         np.array([heads[start[:-1]] for start in heads], np.int64),
         np.array([start[-1] if start else 0 for start in heads], np.int64),
         tail,
@@ -225,30 +225,30 @@ def every(sets: list[tuple[int, ...]], d: int) -> Every:
     )
 
 
-def every_action(actions: StructureBase, number: int) -> Every:
+def every_action(actions: StructureBase, number: int) -> AllActionWeights:
     """Of all `number` actions of a structure, in its order. Under other numbers the heads and tails
     are the same, with other names: they are sought once.
     """
     original, called = originally(actions)
     made, keys, sums = _sought(original, number)
     if called is None:
-        return copied(made)
+        return deep_copy(made)
     mine = np.empty_like(keys)
     mine[called] = keys
     order = np.argsort(sums)
-    at = order[np.searchsorted(sums, _sums(actions.sets(number), mine), sorter=order)]
-    other = copied(made)
+    at = order[np.searchsorted(sums, _sums(actions.to_list(number), mine), sorter=order)]
+    other = deep_copy(made)
     other.arm[:], other.last[:] = called[made.arm], called[made.last]
     other.head[:], other.place[:] = made.head[at], made.place[at]
     return other
 
 
 @lru_cache(maxsize=8)
-def _sought(actions: StructureBase, number: int) -> tuple[Every, Keys, Keys]:
+def _sought(actions: StructureBase, number: int) -> tuple[AllActionWeights, Keys, Keys]:
     """A structure's heads and tails; a random key for each arm; and the sums of the keys of its
     sets, by which they are known under any numbers.
     """
-    sets, rng = actions.sets(number), np.random.default_rng(0)
+    sets, rng = actions.to_list(number), np.random.default_rng(0)
     while True:
         keys = rng.integers(0, 2**63, actions.d, dtype=np.uint64)
         sums = _sums(sets, keys)

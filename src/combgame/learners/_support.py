@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.action_table import Catalogue, Mixture
+from ..engine.action_table import ActionTable, SparseWeights
 from ..engine.heap import drop, rise
 from ..engine.jit import jitable
 from ..engine.state import Floats, Ints
@@ -39,48 +39,48 @@ class Support(NamedTuple):
     used: Ints  # int64[seats]
     home: Ints  # the start's actions
     limit: int  # thin when there are more than this; 0: never
-    inverse: Floats  # scratch of `thin`: float64[d + 1, d + 1]
+    inverse: Floats  # scratch of `sparsify`: float64[d + 1, d + 1]
     column: Floats
     basis: Ints
     loss: Floats  # scratch of `reduce`: float64[room]
     heap: Ints
     place: Ints
 
-    def reset(self, seat: int) -> None:
+    def reset(self, learner: int) -> None:
         """w_{n_0}: uniform over the start."""
         n = self.home.size
         for i in range(n):
-            self.ids[seat, i] = self.home[i]
-            self.weight[seat, i] = 1.0 / n
-        self.used[seat] = n
+            self.ids[learner, i] = self.home[i]
+            self.weight[learner, i] = 1.0 / n
+        self.used[learner] = n
 
-    def show(self, seat: int, mixture: Mixture) -> None:
+    def write(self, learner: int, weights: SparseWeights) -> None:
         """w_t into a mixture."""
-        for i in range(self.used[seat]):
-            mixture.ids[i] = self.ids[seat, i]
-            mixture.weight[i] = self.weight[seat, i]
-        mixture.size[0] = self.used[seat]
+        for i in range(self.used[learner]):
+            weights.ids[i] = self.ids[learner, i]
+            weights.values[i] = self.weight[learner, i]
+        weights.size[0] = self.used[learner]
 
-    def shrink(self, seat: int, factor: float) -> None:
+    def scale(self, learner: int, factor: float) -> None:
         """All weights times `factor`."""
-        for i in range(self.used[seat]):
-            self.weight[seat, i] *= factor
+        for i in range(self.used[learner]):
+            self.weight[learner, i] *= factor
 
     def reduce(
-        self, seat: int, catalogue: Catalogue, score: Floats, mass: float, step: float
+        self, learner: int, table: ActionTable, score: Floats, mass: float, step: float
     ) -> None:
         """Algorithm 2 of the paper: take `step` times the mass `mass` from the actions with the
         lowest scores.
         """
-        n, loss, heap, weight = self.used[seat], self.loss, self.heap, self.weight[seat]
+        n, loss, heap, weight = self.used[learner], self.loss, self.heap, self.weight[learner]
         total = 0.0
         for i in range(n):
             total += weight[i]
         if mass >= total:  # all of it: no order needed
-            self.shrink(seat, 1.0 - step)
+            self.scale(learner, 1.0 - step)
             return
         for i in range(n):
-            loss[i] = catalogue.dot(self.ids[seat, i], score)  # -l_A: lowest score first
+            loss[i] = table.dot(self.ids[learner, i], score)  # -l_A: lowest score first
             heap[i] = i
             rise(heap, self.place, loss, i)
         left = mass
@@ -91,43 +91,43 @@ class Support(NamedTuple):
             left -= taken
             n = drop(heap, self.place, loss, n, 0)
 
-    def fill(self, seat: int, number: int) -> None:
+    def add_vertex(self, learner: int, number: int) -> None:
         """Give action `number` all the mass that is missing from 1; drop crumbs first, so that
         theirs is included.
         """
         kept, total, at = 0, 0.0, -1
-        for i in range(self.used[seat]):
-            if self.weight[seat, i] > CRUMB:
-                self.ids[seat, kept] = self.ids[seat, i]
-                self.weight[seat, kept] = self.weight[seat, i]
-                total += self.weight[seat, i]
-                if self.ids[seat, i] == number:
+        for i in range(self.used[learner]):
+            if self.weight[learner, i] > CRUMB:
+                self.ids[learner, kept] = self.ids[learner, i]
+                self.weight[learner, kept] = self.weight[learner, i]
+                total += self.weight[learner, i]
+                if self.ids[learner, i] == number:
                     at = kept
                 kept += 1
         if at < 0:
             at = kept
             kept += 1
-            self.ids[seat, at] = number
-            self.weight[seat, at] = 0.0
-        self.weight[seat, at] = max(self.weight[seat, at] + 1.0 - total, 0.0)
-        self.used[seat] = kept
+            self.ids[learner, at] = number
+            self.weight[learner, at] = 0.0
+        self.weight[learner, at] = max(self.weight[learner, at] + 1.0 - total, 0.0)
+        self.used[learner] = kept
 
-    def thin(self, seat: int, catalogue: Catalogue) -> None:
+    def sparsify(self, learner: int, table: ActionTable) -> None:
         """Caratheodory: the same w~ on at most d + 1 actions, once there are more than `limit`."""
-        if self.limit == 0 or self.used[seat] <= self.limit:
+        if self.limit == 0 or self.used[learner] <= self.limit:
             return
-        n, rows, weight = self.used[seat], self.basis.size, self.weight[seat]
+        n, rows, weight = self.used[learner], self.basis.size, self.weight[learner]
         for r in range(rows):
             self.basis[r] = -1  # no action has this row yet
             for k in range(rows):
                 self.inverse[r, k] = 1.0 if r == k else 0.0
         # the newest first: they weigh most, so that most of the others just go
         for i in range(n - 1, -1, -1):
-            number, free = self.ids[seat, i], -1
+            number, free = self.ids[learner, i], -1
             for r in range(rows):  # (1_A, 1) in the coordinates of the basis
                 value = self.inverse[r, rows - 1]
-                for j in range(catalogue.length[number]):
-                    value += self.inverse[r, catalogue.members[number, j]]
+                for j in range(table.sizes[number]):
+                    value += self.inverse[r, table.arms[number, j]]
                 self.column[r] = value
                 if (
                     self.basis[r] < 0
@@ -157,18 +157,18 @@ class Support(NamedTuple):
         kept, total = 0, 0.0
         for i in range(n):
             if weight[i] > CRUMB:
-                self.ids[seat, kept] = self.ids[seat, i]
+                self.ids[learner, kept] = self.ids[learner, i]
                 weight[kept] = weight[i]
                 total += weight[i]
                 kept += 1
         for i in range(kept):
             weight[i] /= total
-        self.used[seat] = kept
+        self.used[learner] = kept
 
-    def full(self) -> bool:
+    def needs_resize(self) -> bool:
         """True when a vertex more might not fit into some seat."""
-        for seat in range(self.used.size):  # noqa: SIM110  (compiled)
-            if self.used[seat] >= self.heap.size:
+        for learner in range(self.used.size):  # noqa: SIM110  (compiled)
+            if self.used[learner] >= self.heap.size:
                 return True
         return False
 
@@ -188,8 +188,8 @@ def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Suppo
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
     )
-    for seat in range(seats):
-        support.reset(seat)
+    for learner in range(seats):
+        support.reset(learner)
     return support
 
 

@@ -7,64 +7,64 @@ from typing import Any, ClassVar, NamedTuple
 from .._values import Description
 from ..engine.protocols import Learner
 from ..engine.state import Floats, Ints, Random
-from ..structures import Geometry, StructureBase
+from ..structures import PolytopeGeometry, StructureBase
 
 
-class Seating(NamedTuple):
+class LearnerContext(NamedTuple):
     """Where a learner starts, and how much room it has."""
 
     actions: StructureBase
-    home: Ints  # catalogue numbers of the start's actions: w_{n_0} is uniform over them
-    centre: Floats  # w~_{n_0} = W_A w_{n_0}
-    number: (
+    initial_actions: Ints  # catalogue numbers of the start's actions: w_{n_0} is uniform over them
+    initial_marginals: Floats  # w~_{n_0} = W_A w_{n_0}
+    n_actions: (
         int  # how many actions the catalogue holds now: all of them for a learner on the simplex
     )
-    seats: int  # how many copies of the state: one, or one per candidate answer
-    room: int  # how large the support may grow
+    n_learners: int  # how many copies of the state: one, or one per candidate answer
+    capacity: int  # how large the support may grow
 
 
-class Record(NamedTuple):
+class RegretStatistics(NamedTuple):
     """What a learner has been through in t rounds: what the bounds on its regret are made of."""
 
     t: float
     arms: int
     actions: float  # |A|
-    geometry: Geometry
-    longest: float  # max_s ||r_s||_2
-    widest: float  # max_s b_s, b_s = max_A <1_A, r_s> - min_A <1_A, r_s>
-    squares: float  # sum_s b_s^2
-    loss: float  # L*_t = min_A sum_s (max_B <1_B, r_s> - <1_A, r_s>) / b_s
+    geometry: PolytopeGeometry
+    max_norm: float  # max_s ||r_s||_2
+    max_range: float  # max_s b_s, b_s = max_A <1_A, r_s> - min_A <1_A, r_s>
+    sum_squared_range: float  # sum_s b_s^2
+    best_loss: float  # L*_t = min_A sum_s (max_B <1_B, r_s> - <1_A, r_s>) / b_s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnerBase(Description):
-    """Describes a learner; `part` makes what learns."""
+    """Describes a learner; `kernel` makes what learns."""
 
-    impartial: ClassVar[bool] = (
+    symmetric: ClassVar[bool] = (
         False  # True: arms are only numbers to it, so that every run may draw its own
     )
-    on_simplex: ClassVar[bool] = (
+    enumerates_actions: ClassVar[bool] = (
         False  # True: it holds a weight for every action, so the actions are enumerated
     )
-    whole: ClassVar[bool] = (
+    writes_all_weights: ClassVar[bool] = (
         False  # True: `act` writes the weight of every action in the order of numbers, and w~_t
     )
-    start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
+    initialization: ClassVar[str] = "covering"  # the initialisation that the paper gives it
 
-    def part(self, seating: Seating) -> Learner:
+    def kernel(self, context: LearnerContext) -> Learner:
         raise NotImplementedError
 
-    def begin(self, part: Any, rng: Random) -> None:
+    def reset(self, kernel: Any, rng: Random) -> None:
         """What a part draws once, when a run begins, from the run's generator."""
 
-    def room(self, d: int, home: int) -> int:
+    def initial_capacity(self, d: int, home: int) -> int:
         """How large a support to make room for at first."""
         return home + 1
 
-    def met(self) -> int:
-        """How many actions that were never met before a `feed` may enter into the catalogue."""
+    def max_new_actions(self) -> int:
+        """How many actions that were never met before a `update` may enter into the catalogue."""
         return 1
 
-    def regret_bound(self, record: Record) -> float:
+    def regret_bound(self, record: RegretStatistics) -> float:
         """The paper's bound on the regret after these rounds; NaN where there is none."""
         return math.nan

@@ -12,43 +12,48 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.action_table import Catalogue, Mixture
-from ..engine.protocols import FixedSizeDefaults, Structure, kernel
+from ..engine.action_table import ActionTable, SparseWeights
+from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
 from ..engine.state import Floats
 from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
-from ._exponential_weights import Every, every_action, number
-from .base import LearnerBase, Record, Seating
+from ._exponential_weights import AllActionWeights, every_action, number
+from .base import LearnerBase, LearnerContext, RegretStatistics
 
 
 @kernel(FixedSizeDefaults)
-class HedgePart(NamedTuple):
-    every: Every
+class HedgeKernel(NamedTuple):
+    every: AllActionWeights
     gain: Floats  # float64[seats, d]: sum_s r_s over the epoch
     span: Floats  # float64[seats]: b
     doubling: Doubling
     score: Floats  # scratch
 
-    def act(self, seat: int, mixture: Mixture) -> None:
-        gain, rate = self.gain[seat], 0.0
-        if self.span[seat] > 0.0:
+    def act(self, learner: int, weights: SparseWeights) -> None:
+        gain, rate = self.gain[learner], 0.0
+        if self.span[learner] > 0.0:
             logs = math.log(self.every.head.size)
-            rate = math.sqrt(8.0 * logs / self.doubling.horizon[seat]) / self.span[seat]
+            rate = math.sqrt(8.0 * logs / self.doubling.horizon[learner]) / self.span[learner]
         for a in range(gain.size):
             self.score[a] = rate * gain[a]
         self.every.total(self.score)
-        self.every.chances(mixture.arms)
-        self.every.weights(mixture.weight)
-        number(mixture, self.every.head.size)
+        self.every.chances(weights.marginals)
+        self.every.weights(weights.values)
+        number(weights, self.every.head.size)
 
-    def feed(
-        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    def update(
+        self,
+        learner: int,
+        weights: SparseWeights,
+        table: ActionTable,
+        actions: LinearOracle,
+        reward: Floats,
     ) -> None:
-        gain = self.gain[seat]
-        low, high = self.every.range(reward)  # of U_{t,A}
-        self.span[seat] = max(self.span[seat], high - low)
-        ended = self.doubling.tick(seat)
+        gain = self.gain[learner]
+        low, high = self.every.mean_range(reward)  # of U_{t,A}
+        self.span[learner] = max(self.span[learner], high - low)
+        ended = self.doubling.step(learner)
         if ended:
-            self.span[seat] = 0.0
+            self.span[learner] = 0.0
         for a in range(gain.size):
             gain[a] = 0.0 if ended else gain[a] + reward[a]
 
@@ -57,31 +62,31 @@ class HedgePart(NamedTuple):
 class Hedge(LearnerBase):
     """Exponential weights over all actions, in doubling epochs floor(first * ratio^i)."""
 
-    impartial: ClassVar[bool] = True
-    first: float = FIRST
-    ratio: float = RATIO
-    on_simplex: ClassVar[bool] = True
-    whole: ClassVar[bool] = True
-    start: ClassVar[str] = "full"
+    symmetric: ClassVar[bool] = True
+    initial_horizon: float = FIRST
+    horizon_factor: float = RATIO
+    enumerates_actions: ClassVar[bool] = True
+    writes_all_weights: ClassVar[bool] = True
+    initialization: ClassVar[str] = "full"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_doubling(self.first, self.ratio)
+        check_doubling(self.initial_horizon, self.horizon_factor)
 
-    def part(self, seating: Seating) -> HedgePart:
-        seats, d = seating.seats, seating.centre.size
-        return HedgePart(
-            every_action(seating.actions, seating.number),
+    def kernel(self, context: LearnerContext) -> HedgeKernel:
+        seats, d = context.n_learners, context.initial_marginals.size
+        return HedgeKernel(
+            every_action(context.actions, context.n_actions),
             np.zeros((seats, d)),
             np.zeros(seats),
-            make_doubling(seats, self.first, self.ratio),
+            make_doubling(seats, self.initial_horizon, self.horizon_factor),
             np.zeros(d),
         )
 
-    def regret_bound(self, record: Record) -> float:
+    def regret_bound(self, record: RegretStatistics) -> float:
         """(4 sqrt(L* (t - L*) ln|A| / t) + 39 max(1, ln|A|)) max b_s: the paper's lemma for Hedge,
         for a known horizon.
         """
         logs = math.log(record.actions)
-        inside = max(record.loss * (record.t - record.loss), 0.0) * logs / record.t
-        return (4.0 * math.sqrt(inside) + 39.0 * max(1.0, logs)) * record.widest
+        inside = max(record.best_loss * (record.t - record.best_loss), 0.0) * logs / record.t
+        return (4.0 * math.sqrt(inside) + 39.0 * max(1.0, logs)) * record.max_range

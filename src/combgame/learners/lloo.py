@@ -24,15 +24,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.action_table import Catalogue, Mixture
+from ..engine.action_table import ActionTable, SparseWeights
 from ..engine.jit import jitable
-from ..engine.protocols import Structure
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats, Ints
-from ..errors import either, must_be, unknown
-from ..structures import Geometry
+from ..errors import check_bool, invalid_argument, unknown_name
+from ..structures import PolytopeGeometry
 from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from ._support import Support, make_support, support_limit, support_room
-from .base import LearnerBase, Record, Seating
+from .base import LearnerBase, LearnerContext, RegretStatistics
 
 
 @jitable
@@ -48,19 +48,24 @@ def radius(diameter: float, rho: float, horizon: float) -> float:
 
 
 class NoApproach(NamedTuple):
-    """In the place of `ApproachPart`, where no projection is wanted: it holds nothing, for every
+    """In the place of `ApproachKernel`, where no projection is wanted: it holds nothing, for every
     array takes time to compile at every call that hands it on.
     """
 
     limit: int
 
-    def thin(
-        self, support: Support, seat: int, catalogue: Catalogue, actions: Structure, horizon: float
+    def sparsify(
+        self,
+        support: Support,
+        learner: int,
+        table: ActionTable,
+        actions: LinearOracle,
+        horizon: float,
     ) -> None:
         pass
 
 
-class ApproachPart(NamedTuple):
+class ApproachKernel(NamedTuple):
     rho: float
     diameter: float
     coarse: bool  # within r is enough
@@ -70,37 +75,42 @@ class ApproachPart(NamedTuple):
     score: Floats  # x - y
     vertex: Floats
 
-    def thin(
-        self, support: Support, seat: int, catalogue: Catalogue, actions: Structure, horizon: float
+    def sparsify(
+        self,
+        support: Support,
+        learner: int,
+        table: ActionTable,
+        actions: LinearOracle,
+        horizon: float,
     ) -> None:
         """Replace w_t by the mixture of a y within the precision, if that has fewer actions; the
         next time is when there are twice as many.
         """
-        n, limit, ids = support.used[seat], self.limit[seat], support.ids[seat]
+        n, limit, ids = support.used[learner], self.limit[learner], support.ids[learner]
         if n <= limit:
             return
         for a in range(self.point.size):
             self.point[a] = 0.0
-        self.spread(support, seat, catalogue, 1.0, self.point)
-        near = self.near(catalogue, actions, horizon)
+        self.spread(support, learner, table, 1.0, self.point)
+        near = self.near(table, actions, horizon)
         kept = self.spare.used[0]
         if near and kept < n:
             for i in range(kept):
                 ids[i] = self.spare.ids[0, i]
-                support.weight[seat, i] = self.spare.weight[0, i]
-            support.used[seat] = kept
-        self.limit[seat] = max(limit, 2 * support.used[seat])
+                support.weight[learner, i] = self.spare.weight[0, i]
+            support.used[learner] = kept
+        self.limit[learner] = max(limit, 2 * support.used[learner])
 
     def spread(
-        self, support: Support, seat: int, catalogue: Catalogue, sign: float, out: Floats
+        self, support: Support, learner: int, table: ActionTable, sign: float, out: Floats
     ) -> None:
         """Add a mixture's share of every arm, times a sign."""
-        for i in range(support.used[seat]):
-            number = support.ids[seat, i]
-            for j in range(catalogue.length[number]):
-                out[catalogue.members[number, j]] += sign * support.weight[seat, i]
+        for i in range(support.used[learner]):
+            number = support.ids[learner, i]
+            for j in range(table.sizes[number]):
+                out[table.arms[number, j]] += sign * support.weight[learner, i]
 
-    def near(self, catalogue: Catalogue, actions: Structure, horizon: float) -> bool:
+    def near(self, table: ActionTable, actions: LinearOracle, horizon: float) -> bool:
         """Bring y within the precision of x; False if there is no room for its actions."""
         wanted = precision(self.diameter, self.rho, horizon)
         if self.coarse:
@@ -109,19 +119,19 @@ class ApproachPart(NamedTuple):
         actions.argmax(self.point, self.vertex)
         spare.used[0] = 0
         reach = self.diameter  # r_s
-        while not catalogue.full() and not spare.full():
-            spare.fill(0, catalogue.find(self.vertex))
+        while not table.is_full() and not spare.needs_resize():
+            spare.add_vertex(0, table.lookup(self.vertex))
             off = 0.0
             for a in range(self.point.size):
                 self.score[a] = self.point[a]
-            self.spread(spare, 0, catalogue, -1.0, self.score)
+            self.spread(spare, 0, table, -1.0, self.score)
             for a in range(self.score.size):
                 off += self.score[a] * self.score[a]
             if math.sqrt(off) <= wanted:
                 return True
             actions.argmax(self.score, self.vertex)
             mass = min(self.rho * reach / self.diameter, 1.0)
-            spare.reduce(0, catalogue, self.score, mass, 0.5 / square)
+            spare.reduce(0, table, self.score, mass, 0.5 / square)
             reach *= math.exp(-0.125 / square)
         return False
 
@@ -134,19 +144,19 @@ def make_approach(
     diameter: float,
     limit: int,
     coarse: bool = False,
-) -> ApproachPart | NoApproach:
+) -> ApproachKernel | NoApproach:
     """limit: how many actions are not thinned yet; 0: none ever are."""
     if limit == 0:
         return NoApproach(0)
     spare = make_support(d, np.zeros(0, np.int64), 1, room, 0)
-    return ApproachPart(rho, diameter, coarse, np.full(seats, limit), spare, *np.zeros((3, d)))
+    return ApproachKernel(rho, diameter, coarse, np.full(seats, limit), spare, *np.zeros((3, d)))
 
 
 PROJECTIONS = ("exact", "approximate", "coarse")
 ROOM = 8  # for the actions of an approximate projection, in multiples of an exact one's
 
 
-class Parameters(NamedTuple):
+class LLOOParameters(NamedTuple):
     """LLOO's constants for a horizon of T: M = min(mass / sqrt(T), 1), eta = rate / (sqrt(T) max
     ||r||).
     """
@@ -156,63 +166,70 @@ class Parameters(NamedTuple):
     mass: float
 
 
-def parameters(d: int, geometry: Geometry) -> Parameters:
+def parameters(d: int, geometry: PolytopeGeometry) -> LLOOParameters:
     mu2 = geometry.mu**2
     if mu2 == 0.0:  # a single action: nothing to learn
-        return Parameters(1.0, 0.0, 1.0)
-    return Parameters(
+        return LLOOParameters(1.0, 0.0, 1.0)
+    return LLOOParameters(
         gamma=min(1.0 / (3.0 * d * mu2), 1.0),
         rate=geometry.diameter / (18.0 * geometry.mu * math.sqrt(d)),
         mass=mu2 * d * (1.0 + 1.0 / (18.0 * d * mu2)),
     )
 
 
-class LLOOPart(NamedTuple):
+class LLOOKernel(NamedTuple):
     support: Support
     doubling: Doubling
     centre: Floats  # w~_{n_0}
-    parameters: Parameters
+    parameters: LLOOParameters
     total: Floats  # float64[seats, d]: sum_s r_s over the epoch
     largest: Floats  # float64[seats]: max_s ||r_s|| over the epoch
     score: Floats  # scratch
     vertex: Floats
-    approach: ApproachPart | NoApproach  # the approximate projection, where it is wanted
+    approach: ApproachKernel | NoApproach  # the approximate projection, where it is wanted
 
-    def act(self, seat: int, mixture: Mixture) -> None:
-        self.support.show(seat, mixture)
+    def act(self, learner: int, weights: SparseWeights) -> None:
+        self.support.write(learner, weights)
 
-    def feed(
-        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    def update(
+        self,
+        learner: int,
+        weights: SparseWeights,
+        table: ActionTable,
+        actions: LinearOracle,
+        reward: Floats,
     ) -> None:
-        total, norm, top = self.total[seat], 0.0, 0.0
+        total, norm, top = self.total[learner], 0.0, 0.0
         for a in range(reward.size):
             top = max(top, abs(reward[a]))
         for a in range(reward.size):
             total[a] += reward[a]
             if top > 0.0:
                 norm += (reward[a] / top) * (reward[a] / top)
-        self.largest[seat] = max(self.largest[seat], top * math.sqrt(norm))
-        root, eta = math.sqrt(self.doubling.horizon[seat]), 0.0
-        if self.largest[seat] > 0.0:
-            eta = self.parameters.rate / (root * self.largest[seat])
+        self.largest[learner] = max(self.largest[learner], top * math.sqrt(norm))
+        root, eta = math.sqrt(self.doubling.horizon[learner]), 0.0
+        if self.largest[learner] > 0.0:
+            eta = self.parameters.rate / (root * self.largest[learner])
         for a in range(reward.size):
             # -grad F_t(w~_t)
-            self.score[a] = eta * total[a] - 2.0 * (mixture.arms[a] - self.centre[a])
+            self.score[a] = eta * total[a] - 2.0 * (weights.marginals[a] - self.centre[a])
         actions.argmax(self.score, self.vertex)
-        number = catalogue.find(self.vertex)
+        number = table.lookup(self.vertex)
         mass = min(self.parameters.mass / root, 1.0)
-        self.support.reduce(seat, catalogue, self.score, mass, self.parameters.gamma)
-        self.support.fill(seat, number)
-        self.support.thin(seat, catalogue)
-        self.approach.thin(self.support, seat, catalogue, actions, self.doubling.horizon[seat])
-        if self.doubling.tick(seat):
-            self.largest[seat] = 0.0
-            self.support.reset(seat)
+        self.support.reduce(learner, table, self.score, mass, self.parameters.gamma)
+        self.support.add_vertex(learner, number)
+        self.support.sparsify(learner, table)
+        self.approach.sparsify(
+            self.support, learner, table, actions, self.doubling.horizon[learner]
+        )
+        if self.doubling.step(learner):
+            self.largest[learner] = 0.0
+            self.support.reset(learner)
             for a in range(reward.size):
                 total[a] = 0.0
 
-    def full(self) -> bool:
-        return self.support.full()
+    def needs_resize(self) -> bool:
+        return self.support.needs_resize()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,39 +243,41 @@ class LLOO(LearnerBase):
     it: M = 1; no bound on the regret is left).
     """
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     sparsify: bool = True
-    geometry: Geometry | None = None
-    first: float = FIRST
-    ratio: float = RATIO
+    geometry: PolytopeGeometry | None = None
+    initial_horizon: float = FIRST
+    horizon_factor: float = RATIO
     projection: str = "exact"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        either("sparsify", self.sparsify, of="LLOO")
-        check_doubling(self.first, self.ratio)
+        check_bool("sparsify", self.sparsify, of="LLOO")
+        check_doubling(self.initial_horizon, self.horizon_factor)
         if not isinstance(self.projection, str) or self.projection not in PROJECTIONS:
-            raise unknown("projection", self.projection, PROJECTIONS, of="LLOO")
-        if self.geometry is not None and not isinstance(self.geometry, Geometry):
-            raise must_be(
+            raise unknown_name("projection", self.projection, PROJECTIONS, of="LLOO")
+        if self.geometry is not None and not isinstance(self.geometry, PolytopeGeometry):
+            raise invalid_argument(
                 "geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)", of="LLOO"
             )
 
-    def room(self, d: int, home: int) -> int:
+    def initial_capacity(self, d: int, home: int) -> int:
         return support_room(d, home) if self.projection == "exact" else ROOM * support_room(d, home)
 
-    def part(self, seating: Seating) -> LLOOPart:
-        d, seats, room = seating.centre.size, seating.seats, seating.room
-        shape, limit = self.geometry or seating.actions.geometry(), 2 * (d + 1)
+    def kernel(self, context: LearnerContext) -> LLOOKernel:
+        d, seats, room = context.initial_marginals.size, context.n_learners, context.capacity
+        shape, limit = self.geometry or context.actions.geometry(), 2 * (d + 1)
         exact = self.projection == "exact"
         rho = max(shape.mu, 1.0) * math.sqrt(d)
         wanted = 0 if exact or not self.sparsify or shape.mu == 0.0 else limit
         coarse = self.projection == "coarse" and wanted > 0
         usual = parameters(d, shape)
-        return LLOOPart(
-            make_support(d, seating.home, seats, room, support_limit(d, self.sparsify and exact)),
-            make_doubling(seats, self.first, self.ratio),
-            seating.centre.copy(),
+        return LLOOKernel(
+            make_support(
+                d, context.initial_actions, seats, room, support_limit(d, self.sparsify and exact)
+            ),
+            make_doubling(seats, self.initial_horizon, self.horizon_factor),
+            context.initial_marginals.copy(),
             usual._replace(mass=math.inf) if coarse else usual,  # M = 1: the lemma's R is above D
             np.zeros((seats, d)),
             np.zeros(seats),
@@ -267,7 +286,7 @@ class LLOO(LearnerBase):
             make_approach(d, seats, room, rho, shape.diameter, wanted, coarse),
         )
 
-    def regret_bound(self, record: Record) -> float:
+    def regret_bound(self, record: RegretStatistics) -> float:
         """D mu sqrt(d t) max ||r_s||: the paper's lemma for LLOO gives the order only, so this has
         the constant 1.
         """
@@ -275,5 +294,5 @@ class LLOO(LearnerBase):
             record.geometry.diameter
             * record.geometry.mu
             * math.sqrt(record.arms * record.t)
-            * record.longest
+            * record.max_norm
         )

@@ -11,15 +11,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.action_table import Catalogue, Mixture
-from ..engine.protocols import Structure
+from ..engine.action_table import ActionTable, SparseWeights
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats
-from ..errors import either
+from ..errors import check_bool
 from ._support import Support, make_support, support_limit, support_room
-from .base import LearnerBase, Record, Seating
+from .base import LearnerBase, LearnerContext, RegretStatistics
 
 
-class OFWPart(NamedTuple):
+class OFWKernel(NamedTuple):
     support: Support
     centre: Floats  # w~_{n_0}
     diameter: float
@@ -28,13 +28,18 @@ class OFWPart(NamedTuple):
     score: Floats  # scratch
     vertex: Floats
 
-    def act(self, seat: int, mixture: Mixture) -> None:
-        self.support.show(seat, mixture)
+    def act(self, learner: int, weights: SparseWeights) -> None:
+        self.support.write(learner, weights)
 
-    def feed(
-        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    def update(
+        self,
+        learner: int,
+        weights: SparseWeights,
+        table: ActionTable,
+        actions: LinearOracle,
+        reward: Floats,
     ) -> None:
-        clock, total = self.clock[seat], self.total[seat]
+        clock, total = self.clock[learner], self.total[learner]
         clock[0] += 1.0
         step = 1.0 / math.sqrt(math.sqrt(clock[0]))
         clock[1] += step
@@ -42,40 +47,40 @@ class OFWPart(NamedTuple):
         for a in range(reward.size):
             total[a] += reward[a]
             # -grad F_t(w~_t)
-            self.score[a] = total[a] / clock[0] - pull * (mixture.arms[a] - self.centre[a])
+            self.score[a] = total[a] / clock[0] - pull * (weights.marginals[a] - self.centre[a])
         actions.argmax(self.score, self.vertex)
-        number = catalogue.find(self.vertex)
-        self.support.shrink(seat, 1.0 - step)
-        self.support.fill(seat, number)
-        self.support.thin(seat, catalogue)
+        number = table.lookup(self.vertex)
+        self.support.scale(learner, 1.0 - step)
+        self.support.add_vertex(learner, number)
+        self.support.sparsify(learner, table)
 
-    def full(self) -> bool:
-        return self.support.full()
+    def needs_resize(self) -> bool:
+        return self.support.needs_resize()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OFW(LearnerBase):
     """Online Frank-Wolfe; `sparsify` keeps the support of order d."""
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     sparsify: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        either("sparsify", self.sparsify, of="OFW")
+        check_bool("sparsify", self.sparsify, of="OFW")
 
-    def room(self, d: int, home: int) -> int:
+    def initial_capacity(self, d: int, home: int) -> int:
         return support_room(d, home)
 
-    def part(self, seating: Seating) -> OFWPart:
-        d, seats = seating.centre.size, seating.seats
+    def kernel(self, context: LearnerContext) -> OFWKernel:
+        d, seats = context.initial_marginals.size, context.n_learners
         support = make_support(
-            d, seating.home, seats, seating.room, support_limit(d, self.sparsify)
+            d, context.initial_actions, seats, context.capacity, support_limit(d, self.sparsify)
         )
-        diameter = seating.actions.geometry().diameter or 1.0  # a single action: nothing to learn
-        return OFWPart(
+        diameter = context.actions.geometry().diameter or 1.0  # a single action: nothing to learn
+        return OFWKernel(
             support,
-            seating.centre.copy(),
+            context.initial_marginals.copy(),
             diameter,
             np.zeros((seats, d)),
             np.zeros((seats, 2)),
@@ -83,8 +88,8 @@ class OFW(LearnerBase):
             np.zeros(d),
         )
 
-    def regret_bound(self, record: Record) -> float:
+    def regret_bound(self, record: RegretStatistics) -> float:
         """(18 (2 + max ||r_s||)^2 + 3) D t^{3/4}: the paper's lemma for OFW."""
         return float(
-            (18.0 * (2.0 + record.longest) ** 2 + 3.0) * record.geometry.diameter * record.t**0.75
+            (18.0 * (2.0 + record.max_norm) ** 2 + 3.0) * record.geometry.diameter * record.t**0.75
         )

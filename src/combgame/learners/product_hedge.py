@@ -2,7 +2,7 @@
 
 U_{s,A} = <1_A, r_s>, so w_{t,A} ~ exp(eta sum_s U_{s,A}) = prod over a in A of exp(eta G_a), G =
 sum_s r_s (Takimoto and Warmuth 2003 for paths; the Expanded Hedge of Koolen, Warmuth, Kivinen
-2010). With ln Z(x) = ln sum_A exp(<1_A, x>), which a structure's `ensemble` computes with its
+2010). With ln Z(x) = ln sum_A exp(<1_A, x>), which a structure's `gibbs` computes with its
 gradient, the marginals are w~_t = grad ln Z(eta G) and the mix is m_t = (ln Z(eta (G + r_t)) - ln
 Z(eta G)) / eta: all that AdaHedge (`adahedge.py`) and the game need, at a cost that does not depend
 on |A|.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Ensemble, Structure
+from ..engine.protocols import GibbsDistribution, LinearOracle
 from ..engine.state import Floats
 from ..structures import StructureBase
 
@@ -21,8 +21,8 @@ from ..structures import StructureBase
 TIE = 1e-12
 
 
-class ProductHedgePart(NamedTuple):
-    ensemble: Ensemble
+class ProductHedgeKernel(NamedTuple):
+    gibbs: GibbsDistribution
     logs: float  # ln|A|
     gain: Floats  # G
     gap: Floats  # float64[1]: Delta
@@ -37,9 +37,9 @@ class ProductHedgePart(NamedTuple):
         rate = self.logs / self.gap[0] if self.gap[0] > 0.0 else 0.0  # eta_t = ln|A| / Delta_{t-1}
         for a in range(arms.size):
             self.score[a] = rate * self.gain[a]
-        self.total[0] = self.ensemble.marginals(self.score, arms)  # grad ln Z(eta G)
+        self.total[0] = self.gibbs.marginals(self.score, arms)  # grad ln Z(eta G)
 
-    def learn(self, actions: Structure, arms: Floats, reward: Floats) -> None:
+    def learn(self, actions: LinearOracle, arms: Floats, reward: Floats) -> None:
         """Delta += m_t - <w~_t, r_t>, G += r_t; `arms` is what `weigh` wrote this round."""
         mean, mix = 0.0, 0.0
         for a in range(arms.size):
@@ -49,7 +49,7 @@ class ProductHedgePart(NamedTuple):
             rate = self.logs / self.gap[0]
             for a in range(arms.size):
                 self.score[a] = rate * self.gain[a]
-            mix = (self.ensemble.marginals(self.score, self.trial) - self.total[0]) / rate  # m_t
+            mix = (self.gibbs.marginals(self.score, self.trial) - self.total[0]) / rate  # m_t
             self.gap[0] += max(0.0, mix - mean)
         elif self.logs > 0.0:
             actions.argmax(reward, self.trial)
@@ -60,7 +60,7 @@ class ProductHedgePart(NamedTuple):
                 self.gap[0] = mix - mean
 
 
-def product_hedge(actions: StructureBase) -> ProductHedgePart:
+def product_hedge(actions: StructureBase) -> ProductHedgeKernel:
     """AdaHedge at its beginning, on a structure that has an ensemble.
 
     >>> from combgame import Subsets
@@ -69,9 +69,9 @@ def product_hedge(actions: StructureBase) -> ProductHedgePart:
     >>> float(round(learner.logs / np.log(10.0), 2)), arms[:3].round(9).tolist()
     (29.0, [0.5, 0.5, 0.5])
     """
-    d, ensemble = actions.d, actions.ensemble()
+    d, ensemble = actions.d, actions.gibbs()
     logs = max(0.0, ensemble.marginals(np.zeros(d), np.zeros(d)))  # ln Z(0)
-    return ProductHedgePart(
+    return ProductHedgeKernel(
         ensemble,
         logs if logs > TIE else 0.0,
         np.zeros(d),

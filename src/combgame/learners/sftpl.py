@@ -1,11 +1,11 @@
 """SFTPL, sampled follow-the-perturbed-leader (Hazan and Minasyan 2020, *Faster projection-free
 online learning*): the learner of the paper's outlook.
 
-w_{t+1} is uniform over `samples` perturbed leaders argmax_A <1_A, sum_{s<=t} r_s + rho_t v_j>. The
+w_{t+1} is uniform over `n_samples` perturbed leaders argmax_A <1_A, sum_{s<=t} r_s + rho_t v_j>. The
 v_j are independent and uniform in the unit ball of R^d (a Gaussian direction, a radius u^{1/d}),
 drawn anew in every round; rho_t = max_s ||r_s|| sqrt(d t), which balances the two terms of the
 regret of perturbed leaders on linear rewards. Anytime; no geometry of the polytope is needed, and
-the support is at most `samples`. Hazan and Minasyan let their number grow like t^{1/3} and play in
+the support is at most `n_samples`. Hazan and Minasyan let their number grow like t^{1/3} and play in
 blocks; here it is fixed, which leaves a regret of order t / sqrt(samples) from the sampling.
 
 A learner has no part in the run's random stream, so that it draws from a generator of its own
@@ -19,18 +19,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.action_table import Catalogue, Mixture
-from ..engine.protocols import FixedSizeDefaults, Structure, kernel
+from ..engine.action_table import ActionTable, SparseWeights
+from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
 from ..engine.state import Floats, Ints, Random
-from ..errors import whole
-from .base import LearnerBase, Seating
+from ..errors import check_int
+from .base import LearnerBase, LearnerContext
 
 MODULI = (30269, 30307, 30323)  # of the generator: a state is 1 to that, less 1
 
 
 @kernel(FixedSizeDefaults)
-class SFTPLPart(NamedTuple):
-    samples: int
+class SFTPLKernel(NamedTuple):
+    n_samples: int
     total: Floats  # float64[seats, d]: sum_s r_s
     clock: Floats  # float64[seats, 2]: t and max ||r_s||
     ids: Ints  # int64[seats, room]: the actions of w_t, and their weights
@@ -40,40 +40,45 @@ class SFTPLPart(NamedTuple):
     score: Floats  # scratch
     vertex: Floats
 
-    def act(self, seat: int, mixture: Mixture) -> None:
-        for i in range(self.used[seat]):
-            mixture.ids[i] = self.ids[seat, i]
-            mixture.weight[i] = self.shares[seat, i]
-        mixture.size[0] = self.used[seat]
+    def act(self, learner: int, weights: SparseWeights) -> None:
+        for i in range(self.used[learner]):
+            weights.ids[i] = self.ids[learner, i]
+            weights.values[i] = self.shares[learner, i]
+        weights.size[0] = self.used[learner]
 
-    def feed(
-        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    def update(
+        self,
+        learner: int,
+        weights: SparseWeights,
+        table: ActionTable,
+        actions: LinearOracle,
+        reward: Floats,
     ) -> None:
-        total, d, norm = self.total[seat], reward.size, 0.0
+        total, d, norm = self.total[learner], reward.size, 0.0
         for a in range(d):
             total[a] += reward[a]
             norm += reward[a] * reward[a]
-        self.clock[seat, 0] += 1.0
-        self.clock[seat, 1] = max(self.clock[seat, 1], math.sqrt(norm))
-        reach = self.clock[seat, 1] * math.sqrt(d * self.clock[seat, 0])  # rho_t
-        self.used[seat] = 0
-        for _ in range(self.samples):
+        self.clock[learner, 0] += 1.0
+        self.clock[learner, 1] = max(self.clock[learner, 1], math.sqrt(norm))
+        reach = self.clock[learner, 1] * math.sqrt(d * self.clock[learner, 0])  # rho_t
+        self.used[learner] = 0
+        for _ in range(self.n_samples):
             length = self.normals(self.score)
             scale = reach * self.uniform() ** (1.0 / d) / math.sqrt(length)
             for a in range(d):
                 self.score[a] = total[a] + scale * self.score[a]
             actions.argmax(self.score, self.vertex)
-            self.add(seat, catalogue.find(self.vertex))
+            self.add(learner, table.lookup(self.vertex))
 
-    def add(self, seat: int, number: int) -> None:
+    def add(self, learner: int, number: int) -> None:
         """One sample more of an action."""
-        for i in range(self.used[seat]):
-            if self.ids[seat, i] == number:
-                self.shares[seat, i] += 1.0 / self.samples
+        for i in range(self.used[learner]):
+            if self.ids[learner, i] == number:
+                self.shares[learner, i] += 1.0 / self.n_samples
                 return
-        self.ids[seat, self.used[seat]] = number
-        self.shares[seat, self.used[seat]] = 1.0 / self.samples
-        self.used[seat] += 1
+        self.ids[learner, self.used[learner]] = number
+        self.shares[learner, self.used[learner]] = 1.0 / self.n_samples
+        self.used[learner] += 1
 
     def uniform(self) -> float:
         """In (0, 1)."""
@@ -103,41 +108,41 @@ class SFTPL(LearnerBase):
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    >>> rule = cg.CombGame(cg.SFTPL(samples=5))
+    >>> rule = cg.CombGame(cg.SFTPL(n_samples=5))
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=rule, runs=2, engine="python").answers
     [(0,), (0,)]
     """
 
-    impartial: ClassVar[bool] = True
-    samples: int = 10
+    symmetric: ClassVar[bool] = True
+    n_samples: int = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        samples = whole("samples", self.samples, 1, of="SFTPL", most=10_000)
+        samples = check_int("samples", self.n_samples, 1, of="SFTPL", most=10_000)
         object.__setattr__(self, "samples", samples)
 
-    def begin(self, part: SFTPLPart, rng: Random) -> None:
+    def reset(self, kernel: SFTPLKernel, rng: Random) -> None:
         for i, most in enumerate(MODULI):
-            part.stream[i] = 1 + int((most - 1) * rng.random())
+            kernel.stream[i] = 1 + int((most - 1) * rng.random())
 
-    def met(self) -> int:
-        return self.samples
+    def max_new_actions(self) -> int:
+        return self.n_samples
 
-    def room(self, d: int, home: int) -> int:
-        return max(self.samples, home) + 1
+    def initial_capacity(self, d: int, home: int) -> int:
+        return max(self.n_samples, home) + 1
 
-    def part(self, seating: Seating) -> SFTPLPart:
-        d, seats, home = seating.centre.size, seating.seats, seating.home
-        part = SFTPLPart(
-            self.samples,
+    def kernel(self, context: LearnerContext) -> SFTPLKernel:
+        d, seats, home = context.initial_marginals.size, context.n_learners, context.initial_actions
+        kernel = SFTPLKernel(
+            self.n_samples,
             np.zeros((seats, d)),
             np.zeros((seats, 2)),
-            np.zeros((seats, seating.room), np.int64),
-            np.zeros((seats, seating.room)),
+            np.zeros((seats, context.capacity), np.int64),
+            np.zeros((seats, context.capacity)),
             np.full(seats, home.size, np.int64),
             np.array([1, 2, 3], np.int64),
             np.zeros(d),
             np.zeros(d),
         )
-        part.ids[:, : home.size], part.shares[:, : home.size] = home, 1.0 / home.size
-        return part
+        kernel.ids[:, : home.size], kernel.shares[:, : home.size] = home, 1.0 / home.size
+        return kernel

@@ -1,15 +1,15 @@
 """What a pull of an arm returns."""
 
-from .base import License, RewardsBase, dual, overtaken, scratch, swapped
+from .base import Assumption, RewardsBase, dual, overtaken, scratch, swapped
 from .bernoulli import Bernoulli
 from .bounded import Bounded
 from .gaussian import Gaussian
 
 __all__ = [
+    "Assumption",
     "Bernoulli",
     "Bounded",
     "Gaussian",
-    "License",
     "RewardsBase",
     "dual",
     "overtaken",

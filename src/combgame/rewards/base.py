@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .._messages import Sentence
+from .._messages import Message
 from .._values import Description
 from ..engine.jit import jitable
 from ..engine.numerics import ROUND, lead_of
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Floats, Ints
-from ..errors import must_be, real, unboxed
+from ..errors import invalid_argument, is_real, to_python_scalar
 
 WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
 SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add
 
 
-class License(StrEnum):
+class Assumption(StrEnum):
     """What is known of the values of an arm, independent of each other: what a stopping rule may
     rest its proof on.
     """
@@ -46,67 +46,67 @@ class RewardsBase(Description):
     """Describes rewards; `part` makes what computes with them."""
 
     @property
-    def known(self) -> bool:
+    def variance_known(self) -> bool:
         """Whether the variances are."""
         return True
 
     @property
-    def pooled(self) -> bool:
+    def variance_shared(self) -> bool:
         """Whether arms share a variance that is not known."""
         return False
 
-    def part(self, low: Floats, high: Floats) -> Rewards:
-        """The verbs of `protocols.Rewards` for arms whose means are known to lie in [low, high]."""
+    def kernel(self, low: Floats, high: Floats) -> RewardKernel:
+        """The verbs of `protocols.RewardKernel` for arms whose means are known to lie in [low, high]."""
         raise NotImplementedError
 
-    def range(self, d: int) -> tuple[Floats, Floats]:
+    def mean_range(self, d: int) -> tuple[Floats, Floats]:
         """The means that this family can have, per arm."""
         return np.full(d, -np.inf), np.full(d, np.inf)
 
-    def licenses(self) -> frozenset[License]:
+    def assumptions(self) -> frozenset[Assumption]:
         """What is true of these rewards. Nothing is claimed by default, nor by a class that
         inherits this: whatever it changes, a threshold is called proved only if the class of the
         rewards says itself what they are.
         """
         return frozenset()
 
-    def refused(self, value: float, n: int | None) -> Sentence | None:
+    def check_value(self, value: float, n: int | None) -> Message | None:
         """Why an arm cannot have this value, or, if n is given, this mean of n values; None if it
         can.
         """
         return None
 
-    def levels(self) -> bool:
+    def has_batch_effect(self) -> bool:
         """Whether every play has a level of its own, which all its values share."""
         return False
 
-    def check(self, d: int) -> None:
+    def check_arms(self, d: int) -> None:
         """Say in a sentence why these rewards cannot be those of d arms."""
 
-    def values(self, d: int) -> tuple[float, float]:
+    def support(self, d: int) -> tuple[float, float]:
         """The smallest and largest value that a pull can return."""
         return -math.inf, math.inf
 
-    def numbered(self, order: Ints) -> "RewardsBase | None":
+    def permuted(self, order: Ints) -> "RewardsBase | None":
         """The rewards of the same arms with arm order[i] called i; None: that cannot be done."""
         return None
 
-    def named(self, names: tuple[str, ...] | None) -> "RewardsBase":
+    def with_names(self, names: tuple[str, ...] | None) -> "RewardsBase":
         """The same, with what was said of arms by their names put in the order of the arms."""
         return self
 
-    def mirrored(self) -> "tuple[RewardsBase, float] | None":
+    def reflected(self) -> "tuple[RewardsBase, float] | None":
         """The rewards of pivot - x, where x has these, and the pivot: 0, unless only another one
         has a family. None: that is not known, so that nothing can be minimised. A class has to say
         it itself.
         """
         return None
 
-    def groups(self, d: int) -> Ints:
+    def variance_groups(self, d: int) -> Ints:
         """A number per arm, from 0 on: arms with the same number vary alike."""
         return np.zeros(d, np.int64)
 
-    def spread(self, d: int) -> Floats:
+    def sub_gaussian_scale(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a
         sentence if it is not known.
         """
@@ -116,19 +116,19 @@ class RewardsBase(Description):
 def spread_of(rewards: RewardsBase, d: int) -> Floats | None:
     """The spread of some rewards; None for a family that has none."""
     try:
-        return rewards.spread(d)
+        return rewards.sub_gaussian_scale(d)
     except NotImplementedError:
         return None
 
 
-def claimed(rewards: RewardsBase) -> frozenset[License]:
+def claimed_assumptions(rewards: RewardsBase) -> frozenset[Assumption]:
     """What these rewards say of themselves, or a sentence: a licence is a text too, of which a part
     must not pass for another.
     """
-    said: Any = rewards.licenses()
+    said: Any = rewards.assumptions()
     several = isinstance(said, Collection) and not isinstance(said, str)
-    if not several or not all(isinstance(one, License) for one in said):
-        raise must_be(
+    if not several or not all(isinstance(one, Assumption) for one in said):
+        raise invalid_argument(
             f"{type(rewards).__name__}: licenses()",
             said,
             "a set of members of License, such as frozenset({{License.SUB_GAUSSIAN}})",
@@ -136,9 +136,9 @@ def claimed(rewards: RewardsBase) -> frozenset[License]:
     return frozenset(said)
 
 
-def licensed(rewards: RewardsBase) -> frozenset[License]:
+def valid_assumptions(rewards: RewardsBase) -> frozenset[Assumption]:
     """What the class of these rewards says itself, rather than by inheritance."""
-    return claimed(rewards) if "licenses" in vars(type(rewards)) else frozenset()
+    return claimed_assumptions(rewards) if "assumptions" in vars(type(rewards)) else frozenset()
 
 
 def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
@@ -150,22 +150,22 @@ def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
     enough.
     """
     try:
-        low, high = rewards.range(d)
-        part, (least, most) = rewards.part(low, high), rewards.values(d)
+        low, high = rewards.mean_range(d)
+        kernel, (least, most) = rewards.kernel(low, high), rewards.support(d)
     except Exception:  # a run says so
         return None
     looked: set[tuple[str, ...]] = set()
     for arm in range(d):
         ys = spaced(float(low[arm]), float(high[arm]))
         few = ys[:: max(ys.size // 6, 1)]
-        kind = tuple(repr(_cost(part, float(x), float(y), arm)) for x in few for y in few)
+        kind = tuple(repr(_cost(kernel, float(x), float(y), arm)) for x in few for y in few)
         if kind in looked:  # arms that are alike are looked at once
             continue
         looked.add(kind)
         if len(looked) > CLOSELY:
             ys = ys[::4]
         for x in ys[(ys >= least) & (ys <= most)]:
-            cost = np.array([_cost(part, float(x), float(y), arm) for y in ys])
+            cost = np.array([_cost(kernel, float(x), float(y), arm) for y in ys])
             size = float(np.max(cost, where=np.isfinite(cost), initial=0.0))
             share = (ys[1:-1] - ys[:-2]) / (ys[2:] - ys[:-2])
             with np.errstate(invalid="ignore"):
@@ -176,10 +176,10 @@ def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
     return None
 
 
-def _cost(part: Rewards, x: float, y: float, arm: int) -> float:
+def _cost(kernel: RewardKernel, x: float, y: float, arm: int) -> float:
     """The divergence; not a number where it raises."""
     try:
-        return float(part.divergence(x, y, arm))
+        return float(kernel.divergence(x, y, arm))
     except Exception:  # a run says so where it matters
         return math.nan
 
@@ -202,8 +202,8 @@ def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
 
 
 @jitable
-def shaved(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
-    """What an arm adds to the Lagrangian of `Rewards.distance` beside the lead at the projected
+def shaved(rewards: RewardKernel, x: float, weight: float, slope: float, arm: int) -> float:
+    """What an arm adds to the Lagrangian of `RewardKernel.transportation_cost` beside the lead at the projected
     means: the min over y in M of
 
     weight * d(x, y) - slope * (y - project(x)), less what rounding can add to it in a sum of up to
@@ -217,14 +217,14 @@ def shaved(rewards: Rewards, x: float, weight: float, slope: float, arm: int) ->
             if slope != 0.0
             else 0.0
         )
-    off, cost, _ = rewards.step(x, weight, slope, arm)
+    off, cost, _ = rewards.best_shift_with_gradient(x, weight, slope, arm)
     value = cost - slope * (off - out) - SHAVE * (cost + abs(slope) * (abs(off) + abs(out)))
     return value if value > -math.inf else -math.inf  # not a number: no bound
 
 
 @jitable
 def dual(
-    rewards: Rewards,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     arms: Ints,
@@ -234,9 +234,9 @@ def dual(
     high: Floats,
     alternative: Floats,
 ) -> float:
-    """`Rewards.distance` for any family and any box M, by its one multiplier alpha.
+    """`RewardKernel.transportation_cost` for any family and any box M, by its one multiplier alpha.
 
-    For each alpha >= 0 the Lagrangian's minimiser is explicit (`step`), and the lead of `best`
+    For each alpha >= 0 the Lagrangian's minimiser is explicit (`best_shift_with_gradient`), and the lead of `best`
     falls with alpha: find its root. What is returned is the Lagrangian's largest value on the way
     less what rounding may have added, so it is a lower bound wherever the search ends.
     """
@@ -247,7 +247,7 @@ def dual(
         x, here = float(mean[a]), rewards.project(mean[a], a)
         alternative[a] = here
         if weight[a] >= WEIGHTLESS:
-            off, cost, rate = rewards.step(x, weight[a], 0.0, a)
+            off, cost, rate = rewards.best_shift_with_gradient(x, weight[a], 0.0, a)
             value += cost
             speed += rate
             room += high[a] - here if sign[i] > 0.0 else here - low[a]
@@ -297,7 +297,9 @@ def dual(
         for i in range(n):
             a = arms[i]
             if weight[a] >= WEIGHTLESS:
-                off, cost, rate = rewards.step(mean[a], weight[a], sign[i] * alpha, a)
+                off, cost, rate = rewards.best_shift_with_gradient(
+                    mean[a], weight[a], sign[i] * alpha, a
+                )
                 here -= sign[i] * off
                 moved += abs(off)
                 total += cost
@@ -315,13 +317,13 @@ def dual(
     for i in range(n):
         a = arms[i]
         if weight[a] >= WEIGHTLESS:
-            alternative[a] = rewards.move(mean[a], weight[a], sign[i] * alpha, a)
+            alternative[a] = rewards.best_shift(mean[a], weight[a], sign[i] * alpha, a)
     return value
 
 
 @jitable
 def boxed_pair(
-    rewards: Rewards,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     i: int,
@@ -339,7 +341,7 @@ def boxed_pair(
 
 @jitable
 def overtaken(
-    rewards: Rewards,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     i: int,
@@ -351,7 +353,7 @@ def overtaken(
     spare: Floats,
     value: Floats,
 ) -> int:
-    """`Rewards.closest` for any family: `boxed_pair` for every arm that is not taken."""
+    """`RewardKernel.cheapest_challenger` for any family: `boxed_pair` for every arm that is not taken."""
     arm, value[0] = -1, math.inf
     for j in range(mean.size):
         if taken[j] < 0.5:
@@ -363,17 +365,22 @@ def overtaken(
 
 @jitable
 def swapped(
-    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats
+    rewards: RewardKernel, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats
 ) -> None:
-    """`Rewards.swap` for any family: `closest` for every arm of `best`."""
+    """`RewardKernel.cheapest_exchange` for any family: `cheapest_challenger` for every arm of `best`."""
     value[0], value[1], value[2] = -1.0, -1.0, math.inf
     for i in range(best.size):
         if best[i] > 0.5:
-            j = rewards.closest(mean, weight, i, best, cost)
+            j = rewards.cheapest_challenger(mean, weight, i, best, cost)
             if value[0] < 0.0 or cost[0] < value[2]:
                 value[0], value[1], value[2] = i, j, cost[0]
 
 
 def check_bounds(name: str, low: float, high: float) -> None:
-    if not all(real(unboxed(x)) and math.isfinite(x) for x in (low, high)) or not low < high:
-        raise must_be("(low, high)", (low, high), "two finite numbers, low below high", of=name)
+    if (
+        not all(is_real(to_python_scalar(x)) and math.isfinite(x) for x in (low, high))
+        or not low < high
+    ):
+        raise invalid_argument(
+            "(low, high)", (low, high), "two finite numbers, low below high", of=name
+        )

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._messages import Phrase, Sentence
+from .._messages import Message, PhraseHint
 from ..engine.jit import jitable
 from ..engine.numerics import excess
 from ..engine.state import Fixed, Floats, Ints, Random
-from ..engine.statistics import Seen
-from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
+from ..engine.statistics import Statistics
+from .base import WEIGHTLESS, Assumption, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EDGE = 1e-12  # no other mean is like 0 or 1; this keeps the price finite
 
@@ -60,7 +60,7 @@ def reach(x: float, c: float, level: float) -> float:
     return sine * (2.0 * root * math.cos(v) + (1.0 - 2.0 * x) * sine)
 
 
-class BernoulliPart(NamedTuple):
+class BernoulliKernel(NamedTuple):
     low: Fixed  # M, per arm, inside [0, 1]
     high: Fixed
     arms: Ints  # scratch
@@ -68,17 +68,17 @@ class BernoulliPart(NamedTuple):
     spare: Floats
     value: Floats
 
-    def estimate(self, seen: Seen) -> None:
+    def update_variance(self, stats: Statistics) -> None:
         pass
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         y = min(max(y, min(EDGE, x)), max(1.0 - EDGE, x))
         return kl(x, y, 1.0 - y, y - x)
 
-    def lower(self, x: float, level: float, arm: int) -> float:
-        return 1.0 - self.upper(1.0 - x, level, arm)
+    def kl_lcb(self, x: float, level: float, arm: int) -> float:
+        return 1.0 - self.kl_ucb(1.0 - x, level, arm)
 
-    def upper(self, x: float, level: float, arm: int) -> float:
+    def kl_ucb(self, x: float, level: float, arm: int) -> float:
         """The root of d(x, y) = level in [x, 1): Halley's method from a start by the arcsine,
         safeguarded by bisection.
         """
@@ -121,7 +121,7 @@ class BernoulliPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
+    def best_shift(self, x: float, weight: float, slope: float, arm: int) -> float:
         y = x
         if slope < 0.0:
             y, _, _ = toward_zero(x, 1.0 - x, -slope / weight)
@@ -129,7 +129,9 @@ class BernoulliPart(NamedTuple):
             _, y, _ = toward_zero(1.0 - x, x, slope / weight)
         return float(min(max(y, self.low[arm]), self.high[arm]))
 
-    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
+    def best_shift_with_gradient(
+        self, x: float, weight: float, slope: float, arm: int
+    ) -> tuple[float, float, float]:
         c, q = 1.0 - x, abs(slope) / weight
         y, z, root = x, c, 1.0
         if slope < 0.0:
@@ -147,13 +149,15 @@ class BernoulliPart(NamedTuple):
             y, z, off, rate = high, 1.0 - high, high - x, 0.0
         return off, weight * kl(x, y, z, off), rate
 
-    def blur(self, weight: float, arm: int) -> float:
+    def quadratic_variance(self, weight: float, arm: int) -> float:
         return -1.0
 
-    def draw(self, mean: float, arm: int, rng: Random) -> float:
+    def sample(self, mean: float, arm: int, rng: Random) -> float:
         return 1.0 if rng.random() < mean else 0.0
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
         arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
@@ -191,10 +195,10 @@ class BernoulliPart(NamedTuple):
         value[0] = best
         return arm
 
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+    def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         swapped(self, mean, weight, best, self.value, value)
 
-    def distance(
+    def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
@@ -208,21 +212,21 @@ class Bernoulli(RewardsBase):
     0.143841036226
     """
 
-    def licenses(self) -> frozenset[License]:
-        return frozenset({License.EXPONENTIAL, License.SUB_GAUSSIAN, License.BINARY})
+    def assumptions(self) -> frozenset[Assumption]:
+        return frozenset({Assumption.EXPONENTIAL, Assumption.SUB_GAUSSIAN, Assumption.BINARY})
 
-    def refused(self, value: float, n: int | None) -> Sentence | None:
+    def check_value(self, value: float, n: int | None) -> Message | None:
         if n is None:
             if value in (0.0, 1.0):
                 return None
-            share = Phrase("share of n")
-            return Sentence(
+            share = PhraseHint("share of n")
+            return Message(
                 "not-0-or-1", "{value:g} must be 0 or 1", remedy="{share}", value=value, share=share
             )
         ones = value * n
         if abs(ones - round(ones)) <= 1e-9 * n:
             return None
-        return Sentence(
+        return Message(
             "not-a-share",
             "{value:g} of {n:count result} would be {ones:g} that are 1, which is not a whole "
             "number",
@@ -230,23 +234,23 @@ class Bernoulli(RewardsBase):
             value=value,
             n=n,
             ones=ones,
-            unrounded=Phrase("share unrounded", share=f"({round(ones)} / {n}, {n})"),
+            unrounded=PhraseHint("share unrounded", share=f"({round(ones)} / {n}, {n})"),
         )
 
-    def range(self, d: int) -> tuple[Floats, Floats]:
+    def mean_range(self, d: int) -> tuple[Floats, Floats]:
         return np.zeros(d), np.ones(d)
 
-    def values(self, d: int) -> tuple[float, float]:
+    def support(self, d: int) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def numbered(self, order: Ints) -> "Bernoulli":
+    def permuted(self, order: Ints) -> "Bernoulli":
         return self
 
-    def mirrored(self) -> "tuple[Bernoulli, float]":
+    def reflected(self) -> "tuple[Bernoulli, float]":
         return self, 1.0  # 1 - x is 0 or 1 again
 
-    def spread(self, d: int) -> Floats:
+    def sub_gaussian_scale(self, d: int) -> Floats:
         return np.full(d, 0.5)  # Hoeffding's lemma
 
-    def part(self, low: Floats, high: Floats) -> BernoulliPart:
-        return BernoulliPart(low.copy(), high.copy(), *scratch(low.size))
+    def kernel(self, low: Floats, high: Floats) -> BernoulliKernel:
+        return BernoulliKernel(low.copy(), high.copy(), *scratch(low.size))

@@ -11,41 +11,43 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.state import Floats, Ints, Random
-from ..engine.statistics import Seen
-from .base import License, RewardsBase, check_bounds
-from .gaussian import GaussianPart, gaussian_part
+from ..engine.statistics import Statistics
+from .base import Assumption, RewardsBase, check_bounds
+from .gaussian import GaussianKernel, gaussian_part
 
 
-class BoundedPart(NamedTuple):
+class BoundedKernel(NamedTuple):
     floor: float
     ceiling: float
-    surrogate: GaussianPart
+    surrogate: GaussianKernel
 
-    def estimate(self, seen: Seen) -> None:
+    def update_variance(self, stats: Statistics) -> None:
         pass
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         return self.surrogate.divergence(x, y, arm)
 
-    def lower(self, x: float, level: float, arm: int) -> float:
-        return max(self.surrogate.lower(x, level, arm), self.floor)
+    def kl_lcb(self, x: float, level: float, arm: int) -> float:
+        return max(self.surrogate.kl_lcb(x, level, arm), self.floor)
 
-    def upper(self, x: float, level: float, arm: int) -> float:
-        return min(self.surrogate.upper(x, level, arm), self.ceiling)
+    def kl_ucb(self, x: float, level: float, arm: int) -> float:
+        return min(self.surrogate.kl_ucb(x, level, arm), self.ceiling)
 
     def project(self, x: float, arm: int) -> float:
         return self.surrogate.project(x, arm)
 
-    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
-        return self.surrogate.move(x, weight, slope, arm)
+    def best_shift(self, x: float, weight: float, slope: float, arm: int) -> float:
+        return self.surrogate.best_shift(x, weight, slope, arm)
 
-    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
-        return self.surrogate.step(x, weight, slope, arm)
+    def best_shift_with_gradient(
+        self, x: float, weight: float, slope: float, arm: int
+    ) -> tuple[float, float, float]:
+        return self.surrogate.best_shift_with_gradient(x, weight, slope, arm)
 
-    def blur(self, weight: float, arm: int) -> float:
-        return self.surrogate.blur(weight, arm)
+    def quadratic_variance(self, weight: float, arm: int) -> float:
+        return self.surrogate.quadratic_variance(weight, arm)
 
-    def draw(self, mean: float, arm: int, rng: Random) -> float:
+    def sample(self, mean: float, arm: int, rng: Random) -> float:
         """Only the two ends: of all rewards in [low, high] with this mean, the one with the largest
         variance.
         """
@@ -55,16 +57,18 @@ class BoundedPart(NamedTuple):
             else self.floor
         )
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        return self.surrogate.closest(mean, weight, i, taken, value)
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
+        return self.surrogate.cheapest_challenger(mean, weight, i, taken, value)
 
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        self.surrogate.swap(mean, weight, best, value)
+    def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        self.surrogate.cheapest_exchange(mean, weight, best, value)
 
-    def distance(
+    def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
-        return self.surrogate.distance(mean, weight, arms, sign, n, alternative)
+        return self.surrogate.transportation_cost(mean, weight, arms, sign, n, alternative)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,29 +88,29 @@ class Bounded(RewardsBase):
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
 
-    def licenses(self) -> frozenset[License]:
-        return frozenset({License.SURROGATE, License.SUB_GAUSSIAN})  # Hoeffding's lemma
+    def assumptions(self) -> frozenset[Assumption]:
+        return frozenset({Assumption.SURROGATE, Assumption.SUB_GAUSSIAN})  # Hoeffding's lemma
 
     @property
     def sigma(self) -> float:
         return (self.high - self.low) / 2
 
-    def range(self, d: int) -> tuple[Floats, Floats]:
+    def mean_range(self, d: int) -> tuple[Floats, Floats]:
         return np.full(d, self.low), np.full(d, self.high)
 
-    def values(self, d: int) -> tuple[float, float]:
+    def support(self, d: int) -> tuple[float, float]:
         return self.low, self.high
 
-    def numbered(self, order: Ints) -> "Bounded":
+    def permuted(self, order: Ints) -> "Bounded":
         return self
 
-    def mirrored(self) -> "tuple[Bounded, float]":
+    def reflected(self) -> "tuple[Bounded, float]":
         return Bounded(0.0 - self.high, 0.0 - self.low), 0.0
 
-    def spread(self, d: int) -> Floats:
+    def sub_gaussian_scale(self, d: int) -> Floats:
         return np.full(d, self.sigma)
 
-    def part(self, low: Floats, high: Floats) -> BoundedPart:
-        return BoundedPart(
+    def kernel(self, low: Floats, high: Floats) -> BoundedKernel:
+        return BoundedKernel(
             self.low, self.high, gaussian_part(np.full(low.size, self.sigma), low, high)
         )

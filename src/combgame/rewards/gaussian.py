@@ -16,9 +16,9 @@ from .._messages import LONGEST
 from ..engine.jit import jitable
 from ..engine.numerics import lead_of
 from ..engine.state import Fixed, Floats, Ints, Random
-from ..engine.statistics import Seen
-from ..errors import InputError, must_be
-from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
+from ..engine.statistics import Statistics
+from ..errors import InputError, invalid_argument
+from .base import WEIGHTLESS, Assumption, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EPSILON = 2.0**-52  # of a float
 # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for
@@ -29,13 +29,13 @@ UNLIKE = 1000.0  # how unlike standard deviations may be that are weighed within
 
 
 @jitable
-def resolved(seen: Seen, a: int) -> bool:
+def resolved(stats: Statistics, a: int) -> bool:
     """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE
     times that of its last digit.
     """
-    n, digit = seen.counts[a], FINE * EPSILON * abs(seen.mean[a])
+    n, digit = stats.counts[a], FINE * EPSILON * abs(stats.mean[a])
     return bool(
-        n > 1.0 and seen.squares[a] > 1e-290 and seen.squares[a] >= (n - 1.0) * n * digit * digit
+        n > 1.0 and stats.squares[a] > 1e-290 and stats.squares[a] >= (n - 1.0) * n * digit * digit
     )
 
 
@@ -44,9 +44,9 @@ class Stated(NamedTuple):
     every array takes time to compile at every call that hands it on.
     """
 
-    known: bool
+    variance_known: bool
 
-    def renew(self, sigma: Floats, seen: Seen) -> None:
+    def renew(self, sigma: Floats, stats: Statistics) -> None:
         pass
 
     def true(self, sigma: Floats, arm: int) -> float:
@@ -54,36 +54,36 @@ class Stated(NamedTuple):
 
 
 class Estimated(NamedTuple):
-    """The standard deviations that are not known, for `GaussianPart.sigma`."""
+    """The standard deviations that are not known, for `GaussianKernel.sigma`."""
 
-    known: bool
+    variance_known: bool
     believed: Floats  # squares of the estimates
     scatter: Fixed  # the true ones, for draws
     group: Ints  # int64[d]: arms with the same unknown sigma have the same number
     pool: Floats  # float64[2, groups] scratch
     lean: float  # values as if by which an arm's own estimate is pulled to that of its group
 
-    def renew(self, sigma: Floats, seen: Seen) -> None:
+    def renew(self, sigma: Floats, stats: Statistics) -> None:
         """The pooled estimate of a group of arms; or each arm's own, pulled to that."""
-        if seen.blocks.precision.size > 0:
+        if stats.batch.precision.size > 0:
             for a in range(sigma.size):
-                self.believed[a] = seen.blocks.variance()
+                self.believed[a] = stats.batch.variance()
                 sigma[a] = math.sqrt(self.believed[a])
             return
         total, degrees = self.pool[0], self.pool[1]
         for g in range(total.size):
             total[g] = degrees[g] = 0.0
         for a in range(sigma.size):
-            if resolved(seen, a):
-                total[self.group[a]] += seen.squares[a]
-                degrees[self.group[a]] += seen.counts[a] - 1.0
+            if resolved(stats, a):
+                total[self.group[a]] += stats.squares[a]
+                degrees[self.group[a]] += stats.counts[a] - 1.0
         for a in range(sigma.size):
             g = self.group[a]
             pooled = total[g] / degrees[g] if total[g] > 0.0 else 1.0
             if self.lean < math.inf:
                 own, m = 0.0, 0.0
-                if resolved(seen, a):
-                    own, m = seen.squares[a], seen.counts[a] - 1.0
+                if resolved(stats, a):
+                    own, m = stats.squares[a], stats.counts[a] - 1.0
                 pooled = (own + self.lean * pooled) / (m + self.lean)
             self.believed[a] = pooled
             sigma[a] = math.sqrt(self.believed[a])
@@ -92,7 +92,7 @@ class Estimated(NamedTuple):
         return float(self.scatter[arm])
 
 
-class GaussianPart(NamedTuple):
+class GaussianKernel(NamedTuple):
     sigma: Floats  # where it is not known: estimates
     low: Fixed  # M, per arm
     high: Fixed
@@ -103,27 +103,29 @@ class GaussianPart(NamedTuple):
     spare: Floats
     value: Floats
 
-    def estimate(self, seen: Seen) -> None:
-        self.spreads.renew(self.sigma, seen)
+    def update_variance(self, stats: Statistics) -> None:
+        self.spreads.renew(self.sigma, stats)
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         z = (x - y) / self.sigma[arm]
         return float(0.5 * z * z)
 
-    def lower(self, x: float, level: float, arm: int) -> float:
+    def kl_lcb(self, x: float, level: float, arm: int) -> float:
         return float(x - self.sigma[arm] * math.sqrt(2.0 * level))
 
-    def upper(self, x: float, level: float, arm: int) -> float:
+    def kl_ucb(self, x: float, level: float, arm: int) -> float:
         return float(x + self.sigma[arm] * math.sqrt(2.0 * level))
 
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
+    def best_shift(self, x: float, weight: float, slope: float, arm: int) -> float:
         y = x + slope * self.sigma[arm] * self.sigma[arm] / weight
         return float(min(max(y, self.low[arm]), self.high[arm]))
 
-    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
+    def best_shift_with_gradient(
+        self, x: float, weight: float, slope: float, arm: int
+    ) -> tuple[float, float, float]:
         rate = float(self.sigma[arm] * self.sigma[arm] / weight)
         off, least, most = slope * rate, float(self.low[arm] - x), float(self.high[arm] - x)
         if off < least:
@@ -133,13 +135,15 @@ class GaussianPart(NamedTuple):
         z = off / float(self.sigma[arm])
         return off, 0.5 * weight * z * z, rate
 
-    def blur(self, weight: float, arm: int) -> float:
+    def quadratic_variance(self, weight: float, arm: int) -> float:
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
-    def draw(self, mean: float, arm: int, rng: Random) -> float:
+    def sample(self, mean: float, arm: int, rng: Random) -> float:
         return float(mean + self.spreads.true(self.sigma, arm) * rng.standard_normal())
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
         arm, best, blur = -1, math.inf, 0.0
         loaded = weight[i] >= WEIGHTLESS
         if loaded:
@@ -180,7 +184,7 @@ class GaussianPart(NamedTuple):
         value[0] = best
         return arm
 
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+    def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         if not self.free:
             swapped(self, mean, weight, best, self.value, value)
             return
@@ -225,7 +229,7 @@ class GaussianPart(NamedTuple):
                     if value[0] < 0.0 or cost < value[2]:
                         value[0], value[1], value[2] = i, j, cost
 
-    def distance(
+    def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         if not self.free:
@@ -266,11 +270,11 @@ def by_name(sigma: Any) -> bool:
 
 
 Groups = tuple[tuple[int, ...], ...]
-LEAN = 2.0  # values, of `GaussianPart.lean`, where each arm has its own sigma
+LEAN = 2.0  # values, of `GaussianKernel.lean`, where each arm has its own sigma
 
 
 def _without_known(kind: Any) -> Any:
-    """`known` was an argument once."""
+    """`variance_known` was an argument once."""
     begin = kind.__init__
 
     @wraps(begin)
@@ -288,7 +292,7 @@ def no_longer_known() -> InputError:
         "known-is-gone",
         "Gaussian has no argument known",
         remedy="Gaussian() is for one sigma that nobody knows, the same for all arms; "
-        "Gaussian(shared=False) if each arm has its own. Plans and simulations take the "
+        "Gaussian(shared_sigma=False) if each arm has its own. Plans and simulations take the "
         "value that you suppose, supposed=0.1",
     )
 
@@ -303,41 +307,45 @@ class Gaussian(RewardsBase):
     [2, 3]}, with one sigma each. supposed: the sigma (or one per arm) with which simulations draw
     and plans reckon then; nothing else depends on it.
 
-    >>> Gaussian(0.1), Gaussian(), Gaussian(supposed=0.15), Gaussian(shared=False)
-    (Gaussian(sigma=0.1), Gaussian(), Gaussian(supposed=0.15), Gaussian(shared=False))
-    >>> Gaussian(shared={"left": [1, 0], "right": [2, 3]})
-    Gaussian(shared=((0, 1), (2, 3)))
-    >>> Gaussian(0.1, level="per play")
-    Gaussian(sigma=0.1, level='per play')
+    >>> Gaussian(0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False)
+    (Gaussian(sigma=0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False))
+    >>> Gaussian(shared_sigma={"left": [1, 0], "right": [2, 3]})
+    Gaussian(shared_sigma=((0, 1), (2, 3)))
+    >>> Gaussian(0.1, batch_effect="per play")
+    Gaussian(sigma=0.1, batch_effect='per play')
     """
 
     sigma: float | Sequence[float] | Mapping[str, float] | None = None
-    shared: bool | Sequence[Sequence[int]] | Mapping[str, Sequence[int]] = True
-    supposed: float | Sequence[float] | Mapping[str, float] | None = None
-    level: str | None = None
+    shared_sigma: bool | Sequence[Sequence[int]] | Mapping[str, Sequence[int]] = True
+    simulation_sigma: float | Sequence[float] | Mapping[str, float] | None = None
+    batch_effect: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("sigma", "supposed"):
             object.__setattr__(self, name, _deviations(name, getattr(self, name)))
-        object.__setattr__(self, "shared", _groups(self.shared))
-        if self.level is not None and not (isinstance(self.level, str) and self.level == PER_PLAY):
-            raise must_be("level", self.level, "'per play', or None", of="Gaussian")
-        if self.levels() and self.known and not _even(self.sigma):
+        object.__setattr__(self, "shared", _groups(self.shared_sigma))
+        if self.batch_effect is not None and not (
+            isinstance(self.batch_effect, str) and self.batch_effect == PER_PLAY
+        ):
+            raise invalid_argument("level", self.batch_effect, "'per play', or None", of="Gaussian")
+        if self.has_batch_effect() and self.variance_known and not _even(self.sigma):
             raise InputError(
                 "level-sigma",
                 "Gaussian: with level='per play' no sigma may be above {unlike:g} times another",
                 remedy="give the standard deviations of values within a play",
                 unlike=UNLIKE,
             )
-        if self.levels() and self.shared is not True:
+        if self.has_batch_effect() and self.shared_sigma is not True:
             raise InputError(
                 "level-shared",
                 "Gaussian: with level='per play' a sigma that is not known is the same for all "
                 "arms, because values of a play are weighed by it",
                 remedy="leave shared out, or give the standard deviations of values within a play",
             )
-        if self.known and (self.shared is not True or self.supposed is not None):
+        if self.variance_known and (
+            self.shared_sigma is not True or self.simulation_sigma is not None
+        ):
             raise InputError(
                 "sigma-is-known",
                 "Gaussian: shared and supposed are for a sigma that is not known, and here sigma "
@@ -347,27 +355,32 @@ class Gaussian(RewardsBase):
             )
 
     @property
-    def known(self) -> bool:
+    def variance_known(self) -> bool:
         """Whether sigma is stated."""
         return self.sigma is not None
 
     @property
-    def pooled(self) -> bool:
-        return not self.known and self.shared is not False
+    def variance_shared(self) -> bool:
+        return not self.variance_known and self.shared_sigma is not False
 
-    def levels(self) -> bool:
-        return self.level is not None
+    def has_batch_effect(self) -> bool:
+        return self.batch_effect is not None
 
-    def licenses(self) -> frozenset[License]:
-        if self.levels():
-            return frozenset({License.LEVELLED})
-        if not self.known:
-            return frozenset({License.NORMAL})
+    def assumptions(self) -> frozenset[Assumption]:
+        if self.has_batch_effect():
+            return frozenset({Assumption.LEVELLED})
+        if not self.variance_known:
+            return frozenset({Assumption.NORMAL})
         return frozenset(
-            {License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL, License.SUB_GAUSSIAN}
+            {
+                Assumption.GAUSSIAN,
+                Assumption.NORMAL,
+                Assumption.EXPONENTIAL,
+                Assumption.SUB_GAUSSIAN,
+            }
         )
 
-    def check(self, d: int) -> None:
+    def check_arms(self, d: int) -> None:
         for name in ("sigma", "supposed"):
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != d:
@@ -379,8 +392,8 @@ class Gaussian(RewardsBase):
                     sigmas=len(given),
                     d=d,
                 )
-        if isinstance(self.shared, tuple):
-            listed = sorted(a for group in self.shared for a in group)
+        if isinstance(self.shared_sigma, tuple):
+            listed = sorted(a for group in self.shared_sigma for a in group)
             odd = [a for a in range(d) if a not in set(listed)] or [a for a in listed if a >= d]
             if odd:
                 raise InputError(
@@ -391,45 +404,49 @@ class Gaussian(RewardsBase):
                     arm=odd[0],
                     last=d - 1,
                 )
-        if isinstance(self.supposed, tuple) and self.shared is not False:
-            group = self.groups(d)
-            for a, supposed in enumerate(self.supposed):
+        if isinstance(self.simulation_sigma, tuple) and self.shared_sigma is not False:
+            group = self.variance_groups(d)
+            for a, supposed in enumerate(self.simulation_sigma):
                 first = int(np.flatnonzero(group == group[a])[0])
-                if supposed != self.supposed[first]:
+                if supposed != self.simulation_sigma[first]:
                     raise InputError(
                         "supposed-differs",
                         "Gaussian: supposed has {one} for arm {first} and {other} for arm {arm}, "
                         "which share one sigma",
                         remedy="suppose the same, or give shared=False",
-                        one=self.supposed[first],
+                        one=self.simulation_sigma[first],
                         first=first,
                         other=supposed,
                         arm=a,
                     )
 
-    def groups(self, d: int) -> Ints:
-        if self.known:  # the same stated sigma
-            return np.unique(self.spread(d), return_inverse=True)[1].reshape(d).astype(np.int64)
-        out = np.arange(d) if self.shared is False else np.zeros(d, np.int64)
-        for g, arms in enumerate(self.shared if isinstance(self.shared, tuple) else ()):
+    def variance_groups(self, d: int) -> Ints:
+        if self.variance_known:  # the same stated sigma
+            return (
+                np.unique(self.sub_gaussian_scale(d), return_inverse=True)[1]
+                .reshape(d)
+                .astype(np.int64)
+            )
+        out = np.arange(d) if self.shared_sigma is False else np.zeros(d, np.int64)
+        for g, arms in enumerate(self.shared_sigma if isinstance(self.shared_sigma, tuple) else ()):
             out[list(arms)] = g
         return out
 
-    def numbered(self, order: Ints) -> "Gaussian":
+    def permuted(self, order: Ints) -> "Gaussian":
         changed: dict[str, Any] = {}
         for name in ("sigma", "supposed"):
             given = getattr(self, name)
             if isinstance(given, tuple):
                 changed[name] = tuple(given[a] for a in order)
-        if isinstance(self.shared, tuple):
+        if isinstance(self.shared_sigma, tuple):
             place = {int(a): i for i, a in enumerate(order)}
-            changed["shared"] = tuple(tuple(place[a] for a in group) for group in self.shared)
+            changed["shared"] = tuple(tuple(place[a] for a in group) for group in self.shared_sigma)
         return replace(self, **changed) if changed else self
 
-    def mirrored(self) -> "tuple[Gaussian, float]":
+    def reflected(self) -> "tuple[Gaussian, float]":
         return self, 0.0
 
-    def named(self, names: tuple[str, ...] | None) -> "Gaussian":
+    def with_names(self, names: tuple[str, ...] | None) -> "Gaussian":
         changed: dict[str, Any] = {}
         for name in ("sigma", "supposed"):
             if not by_name(getattr(self, name)):
@@ -447,26 +464,30 @@ class Gaussian(RewardsBase):
             changed[name] = tuple(given[one] for one in names)
         return replace(self, **changed) if changed else self
 
-    def spread(self, d: int) -> Floats:
-        if by_name(self.sigma) or by_name(self.supposed):
-            self.named(None)
-        given = self.supposed if self.sigma is None else self.sigma
+    def sub_gaussian_scale(self, d: int) -> Floats:
+        if by_name(self.sigma) or by_name(self.simulation_sigma):
+            self.with_names(None)
+        given = self.simulation_sigma if self.sigma is None else self.sigma
         if given is None:
             raise InputError(
                 "sigma-not-supposed",
                 "{rewards} does not say which sigma to suppose, and this needs one",
-                remedy="give the one that you suppose, such as Gaussian(supposed=0.1)",
+                remedy="give the one that you suppose, such as Gaussian(simulation_sigma=0.1)",
                 rewards=str(self),
             )
         return np.broadcast_to(np.asarray(given, dtype=float), (d,)).copy()
 
-    def part(self, low: Floats, high: Floats) -> GaussianPart:
+    def kernel(self, low: Floats, high: Floats) -> GaussianKernel:
         d = low.size
-        sigma = self.spread(d) if self.known or self.supposed is not None else np.ones(d)
-        if self.known:
+        sigma = (
+            self.sub_gaussian_scale(d)
+            if self.variance_known or self.simulation_sigma is not None
+            else np.ones(d)
+        )
+        if self.variance_known:
             return gaussian_part(sigma, low, high)
-        alone = self.shared is False
-        group = np.zeros(d, np.int64) if alone else self.groups(d)
+        alone = self.shared_sigma is False
+        group = np.zeros(d, np.int64) if alone else self.variance_groups(d)
         return gaussian_part(sigma, low, high, group, LEAN if alone else math.inf)
 
 
@@ -483,10 +504,10 @@ def _deviations(name: str, given: Any) -> Any:
         sigmas = np.zeros(0)
     if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
         what = "a number or a flat list of numbers, one per arm"
-        raise must_be(name, given, what, of="Gaussian")
+        raise invalid_argument(name, given, what, of="Gaussian")
     within = np.isfinite(sigmas) & (sigmas >= 1e-100) & (sigmas <= 1e100)
     if not within.all():
-        raise must_be(
+        raise invalid_argument(
             name,
             given,
             "positive and finite (1e-100 to 1e100), one number or one per arm",
@@ -509,7 +530,7 @@ def _groups(given: Any) -> bool | Groups:
     """True, False, or groups of arms, each ascending, in the order in which they were given."""
     if isinstance(given, bool):
         return given
-    wrong = must_be(
+    wrong = invalid_argument(
         "shared",
         given,
         "True (one sigma for all arms), False (one per arm), or groups of arms, each arm once, "
@@ -538,11 +559,11 @@ def _arm(a: Any) -> bool:
 
 def gaussian_part(
     sigma: Floats, low: Floats, high: Floats, group: Ints | None = None, lean: float = LEAN
-) -> GaussianPart:
+) -> GaussianKernel:
     """group: arms with the same number share a sigma that is not known; None: all are stated."""
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
     spreads: Stated | Estimated = Stated(True)
     if group is not None:
         pool = np.zeros((2, int(group.max()) + 1))
         spreads = Estimated(False, sigma**2, sigma.copy(), group, pool, lean)
-    return GaussianPart(sigma, low.copy(), high.copy(), free, spreads, *scratch(low.size))
+    return GaussianKernel(sigma, low.copy(), high.copy(), free, spreads, *scratch(low.size))

@@ -2,14 +2,14 @@
 
 from ..stopping.base import Stopping
 from ._exploration import padded
-from .base import FixedSetup, RuleBase, Setup
+from .base import BoundRule, FixedBoundRule, RuleBase
 from .clucb import CLUCB
 from .combgame import CombGame
 from .csar import CSAR
 from .frank_wolfe import FrankWolfe
 from .fws import FWS
 from .gcb_pe import GCBPE
-from .oracle_allocation import Informed
+from .oracle_allocation import FixedAllocation
 from .p_fws import PFWS
 from .product_adahedge import ProductAdaHedge
 from .thompson import Thompson
@@ -23,13 +23,13 @@ __all__ = [
     "FWS",
     "GCBPE",
     "PFWS",
+    "BoundRule",
     "CombGame",
-    "FixedSetup",
+    "FixedAllocation",
+    "FixedBoundRule",
     "FrankWolfe",
-    "Informed",
     "ProductAdaHedge",
     "RuleBase",
-    "Setup",
     "Stopping",
     "Thompson",
     "TopTwo",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Game
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats
 from ..structures import StructureBase
 from ._matrix_game import MatrixGame, make_matrix
@@ -25,7 +25,7 @@ INNER = 0.7  # how much of the best allocation so far is in the one that is aske
 PATIENCE, PROGRESS = 32, 1e-4  # steps without this relative gain on either side, and it ends
 
 
-class AllocationPart(NamedTuple):
+class AllocationKernel(NamedTuple):
     tolerance: float
     home: int  # the actions of the covering, which come first, and stay
     matrix: MatrixGame
@@ -36,7 +36,7 @@ class AllocationPart(NamedTuple):
     alternative: Floats
     action: Floats
 
-    def solve(self, game: Game, mean: Floats, best: Floats) -> float:
+    def solve(self, problem: ProblemKernel, mean: Floats, best: Floats) -> float:
         """Write the allocation for these means, of which `best` is the best answer, to `share`; the
         certified gap, which is infinite where there is nothing to learn or nothing is known.
         """
@@ -49,11 +49,11 @@ class AllocationPart(NamedTuple):
         lower, upper = 0.0, math.inf
         while matrix.used[1] < matrix.columns.shape[0] and stalled < PATIENCE:
             stalled += 1
-            matrix.blend(matrix.mine, matrix.used[0], matrix.rows, self.trial)
+            matrix.blend(matrix.row_strategy, matrix.used[0], matrix.rows, self.trial)
             for a in range(mean.size):
                 self.trial[a] = INNER * self.share[a] + (1.0 - INNER) * self.trial[a]
-            value = game.answers.nearest(
-                game.rewards, mean, self.trial, best, self.rival, self.alternative
+            value = problem.answers.nearest_alternative(
+                problem.rewards, mean, self.trial, best, self.rival, self.alternative
             )
             if value == math.inf:
                 break
@@ -66,12 +66,12 @@ class AllocationPart(NamedTuple):
             if lower > 0.0 and upper <= lower * (1.0 + self.tolerance):
                 break
             for a in range(mean.size):
-                cost = game.rewards.divergence(mean[a], self.alternative[a], a)
+                cost = problem.rewards.divergence(mean[a], self.alternative[a], a)
                 self.faced[a] = min(cost, MOST)
-            matrix.meet(self.faced, 0.0)
+            matrix.add_column(self.faced, 0.0)
             matrix.match(lower)
-            matrix.blend(matrix.theirs, matrix.used[1], matrix.columns, self.faced)
-            game.actions.argmax(self.faced, self.action)
+            matrix.blend(matrix.column_strategy, matrix.used[1], matrix.columns, self.faced)
+            problem.actions.argmax(self.faced, self.action)
             most = 0.0
             for a in range(mean.size):
                 most += self.action[a] * self.faced[a]
@@ -82,16 +82,16 @@ class AllocationPart(NamedTuple):
         return upper / lower - 1.0 if lower > 0.0 else math.inf
 
 
-def make_allocation(actions: StructureBase, tolerance: float) -> AllocationPart:
+def make_allocation(actions: StructureBase, tolerance: float) -> AllocationKernel:
     """The part, which begins with a covering."""
     d, sets = actions.d, actions.covering()
     matrix, vectors = make_matrix(len(sets) + 4 * d + 32, d), np.zeros((6, d))
     for row, chosen in zip(matrix.rows, sets, strict=False):
         row[list(chosen)] = 1.0
     matrix.used[0] = len(sets)
-    matrix.mine[: len(sets)] = 1.0 / len(sets)
+    matrix.row_strategy[: len(sets)] = 1.0 / len(sets)
     share, trial, faced, rival, alternative, action = vectors
     share[:] = matrix.rows[: len(sets)].mean(axis=0)
-    return AllocationPart(
+    return AllocationKernel(
         tolerance, len(sets), matrix, share, trial, faced, rival, alternative, action
     )

@@ -14,29 +14,29 @@ import math
 import numpy as np
 
 from ..engine.jit import jitable
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Floats, Ints, Random, arms_of
-from ..engine.statistics import Seen
-from ..errors import unknown
+from ..engine.statistics import Statistics
+from ..errors import unknown_name
 from ..structures import StructureBase
 from ..structures.connectivity import exchangeable
 
 
 @jitable
 def lacking(
-    explore: float, ease: float, size: float, visible: Floats, seen: Seen, score: Floats
+    explore: float, ease: float, size: float, visible: Floats, stats: Statistics, score: Floats
 ) -> bool:
     """Whether some arm has fewer than explore sqrt(e) e / (e + ease) values, e = t K / d being what
     it would have if all were played alike; `score` is then what the arms lack, and 0 otherwise.
     """
-    even, some = seen.clock[0] * size / score.size, False
+    even, some = stats.n_rounds[0] * size / score.size, False
     floor = max(
         explore * math.sqrt(even) * even / (even + ease), 0.5
     )  # after the start only an arm whose values went missing has 0
     for a in range(score.size):
         score[a] = 0.0
-        if visible[a] > 0.5 and seen.counts[a] < floor:
-            score[a] = floor - seen.counts[a]
+        if visible[a] > 0.5 and stats.counts[a] < floor:
+            score[a] = floor - stats.counts[a]
             some = True
     return some
 
@@ -49,7 +49,9 @@ def square(n: int) -> bool:
 
 
 @jitable
-def draw_means(rewards: Rewards, seen: Seen, scale: float, rng: Random, out: Floats) -> None:
+def draw_means(
+    rewards: RewardKernel, stats: Statistics, scale: float, rng: Random, out: Floats
+) -> None:
     """One draw: out_a is as far from the estimate as a standard normal Z says, N_a d(mean_a, out_a)
     = scale Z^2 / 2, on the side of its sign.
 
@@ -59,11 +61,11 @@ def draw_means(rewards: Rewards, seen: Seen, scale: float, rng: Random, out: Flo
     """
     for a in range(out.size):
         z = rng.standard_normal()
-        level = 0.5 * scale * z * z / max(seen.counts[a], 1.0)
+        level = 0.5 * scale * z * z / max(stats.counts[a], 1.0)
         if z < 0.0:
-            out[a] = rewards.project(rewards.lower(seen.mean[a], level, a), a)
+            out[a] = rewards.project(rewards.kl_lcb(stats.mean[a], level, a), a)
         else:
-            out[a] = rewards.project(rewards.upper(seen.mean[a], level, a), a)
+            out[a] = rewards.project(rewards.kl_ucb(stats.mean[a], level, a), a)
 
 
 STARTS = ("covering", "full", "random-covering")
@@ -78,16 +80,16 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
     if start == "covering":
         return actions.covering()
     if start == "full":
-        return actions.sets(FULL_LIMIT)
+        return actions.to_list(FULL_LIMIT)
     if start == "random-covering":
         return actions.random_covering(rng if rng is not None else np.random.default_rng(0))
-    raise unknown("start", start, STARTS)
+    raise unknown_name("start", start, STARTS)
 
 
 def check_start(of: str, start: object) -> None:
     """Say in a sentence that there is no such start."""
     if not isinstance(start, str) or start not in STARTS:
-        raise unknown("start", start, STARTS, of=of)
+        raise unknown_name("start", start, STARTS, of=of)
 
 
 def padded(sets: list[tuple[int, ...]]) -> Ints:
@@ -126,11 +128,11 @@ def joining(actions: StructureBase, answers: StructureBase, rng: Random) -> list
 
 
 def _random_pass(actions: StructureBase, rng: Random) -> list[tuple[int, ...]]:
-    part, out, missing = actions.part(), np.zeros(actions.d), np.zeros(actions.d)
-    missing[sorted(actions.observable())] = 1.0
+    kernel, out, missing = actions.kernel(), np.zeros(actions.d), np.zeros(actions.d)
+    missing[sorted(actions.observable_arms())] = 1.0
     plays = []
     while missing.any():
-        part.argmax(float(actions.d) * missing + rng.random(actions.d), out)
+        kernel.argmax(float(actions.d) * missing + rng.random(actions.d), out)
         plays.append(arms_of(out))
         missing[out > 0.5] = 0.0
     return plays

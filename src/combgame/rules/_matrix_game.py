@@ -22,8 +22,8 @@ class MatrixGame(NamedTuple):
     columns: Floats  # float64[room, d]: what alternatives pay per arm, [:used[1]]
     ground: Floats  # float64[room]: what they pay whatever is played
     pay: Floats  # float64[room, room]: <1_A, column> + ground
-    mine: Floats  # float64[room]: the actions' mixture
-    theirs: Floats  # float64[room]: the alternatives' mixture
+    row_strategy: Floats  # float64[room]: the actions' mixture
+    column_strategy: Floats  # float64[room]: the alternatives' mixture
     tableau: Floats  # float64[room + 1, room + 1]
     down: Ints  # int64[room]: the variables of its rows: alternative j is j, the slack of i -1 - i
     across: Ints  # int64[room]: those of its columns
@@ -38,7 +38,7 @@ class MatrixGame(NamedTuple):
                 for a in range(out.size):
                     out[a] += side[i] * what[i, a]
 
-    def meet(self, cost: Floats, ground: float) -> None:
+    def add_column(self, cost: Floats, ground: float) -> None:
         """An alternative enters; there must be room."""
         j = self.used[1]
         self.used[1] += 1
@@ -57,7 +57,7 @@ class MatrixGame(NamedTuple):
         if n == self.rows.shape[0]:
             return False
         self.used[0] += 1
-        self.mine[n] = 0.0
+        self.row_strategy[n] = 0.0
         for a in range(action.size):
             self.rows[n, a] = action[a]
         for j in range(self.used[1]):
@@ -70,8 +70,8 @@ class MatrixGame(NamedTuple):
         """
         n = home
         for i in range(home, self.used[0]):
-            if self.mine[i] > 0.0:
-                self.mine[n] = self.mine[i]
+            if self.row_strategy[i] > 0.0:
+                self.row_strategy[n] = self.row_strategy[i]
                 for a in range(self.rows.shape[1]):
                     self.rows[n, a] = self.rows[i, a]
                 n += 1
@@ -111,17 +111,17 @@ class MatrixGame(NamedTuple):
                 break
             self.pivot(n, m, self.leaving(n, m, s), s)
         for i in range(n):
-            self.mine[i] = 0.0
+            self.row_strategy[i] = 0.0
         for j in range(m):
-            self.theirs[j] = 0.0
+            self.column_strategy[j] = 0.0
         for i in range(n):
             if self.down[i] >= 0:
-                self.theirs[self.down[i]] = max(table[i, m], 0.0)
+                self.column_strategy[self.down[i]] = max(table[i, m], 0.0)
         for j in range(m):
             if self.across[j] < 0:
-                self.mine[-1 - self.across[j]] = max(table[n, j], 0.0)
-        self.normalise(self.mine, n)
-        self.normalise(self.theirs, m)
+                self.row_strategy[-1 - self.across[j]] = max(table[n, j], 0.0)
+        self.normalise(self.row_strategy, n)
+        self.normalise(self.column_strategy, m)
 
     def entering(self, n: int, m: int, step: int) -> int:
         """The column that gains most per unit; after many steps the first that gains, by the

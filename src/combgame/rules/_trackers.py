@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.action_table import Catalogue, Mixture
+from ..engine.action_table import ActionTable, SparseWeights
 from ..engine.heap import drop, rise
 from ..engine.protocols import Tracker
 from ..engine.state import Floats, Ints, Random
-from ..errors import unknown
+from ..errors import unknown_name
 
 BLOCK, MOST, ROUNDING = 256, 1e300, 1.0 + 1e-14
 
@@ -31,15 +31,15 @@ class CTracking(NamedTuple):
     active: Ints  # int64[room]: the support of w_{t-1}, [:held]
     state: Ints  # int64[4]: waiting, held, clock, the last choice
 
-    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+    def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
         waiting, held, last = self.state[0], self.state[1], self.state[3]
         now = self.state[2] + 1
         if self.place[last] > 0:  # it was played: its ratio has risen
             waiting = drop(self.heap, self.place, self.ratio, waiting, self.place[last] - 1)
-            waiting = self.wait(catalogue, last, waiting)
-        for i in range(mixture.size[0]):
-            number = mixture.ids[i]
-            if mixture.weight[i] > 0.0:
+            waiting = self.enqueue(table, last, waiting)
+        for i in range(weights.size[0]):
+            number = weights.ids[i]
+            if weights.values[i] > 0.0:
                 self.stamp[number] = now
                 if self.place[number] > 0:
                     waiting = drop(
@@ -47,35 +47,35 @@ class CTracking(NamedTuple):
                     )
         for i in range(held):
             if self.stamp[self.active[i]] != now:
-                waiting = self.wait(catalogue, self.active[i], waiting)
+                waiting = self.enqueue(table, self.active[i], waiting)
         best, least, held = -1, 0.0, 0
         if waiting > 0:
             best = self.heap[0]
             least = self.ratio[best]
-        for i in range(mixture.size[0]):
-            if mixture.weight[i] > 0.0:
-                number = mixture.ids[i]
+        for i in range(weights.size[0]):
+            if weights.values[i] > 0.0:
+                number = weights.ids[i]
                 self.active[held] = number
                 held += 1
-                share = catalogue.played[number] / catalogue.owed[number]
+                share = table.n_plays[number] / table.cumulative_weight[number]
                 if best < 0 or share < least or (share == least and number < best):
                     best, least = number, share
         self.state[0], self.state[1], self.state[2], self.state[3] = waiting, held, now, best
         return int(best)
 
-    def wait(self, catalogue: Catalogue, number: int, waiting: int) -> int:
+    def enqueue(self, table: ActionTable, number: int, waiting: int) -> int:
         """Enter an action without weight into the heap, unless it has caught up; return how many
         wait.
         """
-        if catalogue.played[number] >= catalogue.owed[number]:
+        if table.n_plays[number] >= table.cumulative_weight[number]:
             return waiting
-        self.ratio[number] = catalogue.played[number] / catalogue.owed[number]
+        self.ratio[number] = table.n_plays[number] / table.cumulative_weight[number]
         self.heap[waiting] = number
         rise(self.heap, self.place, self.ratio, waiting)
         return waiting + 1
 
 
-class FullTracking(NamedTuple):
+class CTrackingAllActions(NamedTuple):
     """C-tracking where every action is entered from the beginning: the same argmin, over all that
     were ever owed anything, in blocks.
 
@@ -85,11 +85,11 @@ class FullTracking(NamedTuple):
 
     hits: Ints  # int64[1], unused: compiled parts need a field
 
-    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
-        best, least, n = -1, MOST, catalogue.size[0]
+    def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
+        best, least, n = -1, MOST, table.size[0]
         for begin in range(0, n, BLOCK):
-            played = catalogue.played[begin : min(begin + BLOCK, n)]
-            owed = catalogue.owed[begin : min(begin + BLOCK, n)]
+            played = table.n_plays[begin : min(begin + BLOCK, n)]
+            owed = table.cumulative_weight[begin : min(begin + BLOCK, n)]
             hits, level = 0, least * ROUNDING
             for i in range(played.size):
                 hits += played[i] < level * owed[i]
@@ -105,12 +105,12 @@ class DTracking(NamedTuple):
 
     clock: Ints  # int64[1], unused: compiled parts need a field
 
-    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+    def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
         best, ratio = -1, 0.0
-        for i in range(mixture.size[0]):
-            if mixture.weight[i] > 0.0:
-                number = mixture.ids[i]
-                share = catalogue.played[number] / mixture.weight[i]
+        for i in range(weights.size[0]):
+            if weights.values[i] > 0.0:
+                number = weights.ids[i]
+                share = table.n_plays[number] / weights.values[i]
                 if best < 0 or share < ratio or (share == ratio and number < best):
                     best, ratio = number, share
         return int(best)
@@ -121,12 +121,12 @@ class Sampling(NamedTuple):
 
     clock: Ints  # int64[1], unused
 
-    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+    def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
         left, chosen = rng.random(), -1
-        for i in range(mixture.size[0]):
-            if mixture.weight[i] > 0.0:
-                chosen = mixture.ids[i]
-                left -= mixture.weight[i]
+        for i in range(weights.size[0]):
+            if weights.values[i] > 0.0:
+                chosen = weights.ids[i]
+                left -= weights.values[i]
                 if left < 0.0:
                     break
         return int(chosen)
@@ -139,7 +139,7 @@ def make_tracker(name: str, room: int, full: bool = False) -> Tracker:
     """The tracker of a name, for a catalogue of `room` actions; full: all actions are entered."""
     one = np.zeros(1, np.int64)
     if name == "C" and full:
-        return FullTracking(one)
+        return CTrackingAllActions(one)
     if name == "C":
         numbers = [np.zeros(room, np.int64) for _ in range(4)]
         return CTracking(
@@ -149,4 +149,4 @@ def make_tracker(name: str, room: int, full: bool = False) -> Tracker:
         return DTracking(one)
     if name == "sample":
         return Sampling(one)
-    raise unknown("tracking", name, TRACKERS)
+    raise unknown_name("tracking", name, TRACKERS)

@@ -7,67 +7,67 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from .._fingerprint import foreign
-from .._values import Description, impartial, is_value, short
-from ..engine.kernels import Original
-from ..engine.protocols import Rule
+from .._values import Description, is_value, short_repr, symmetric
+from ..engine.kernels import LazyTemplate
+from ..engine.protocols import SamplingKernel
 from ..engine.state import Ints, Random
 from ..errors import InputError
 from ..problem import Problem
-from ..stopping.base import Question, Stopping, StoppingBase
+from ..stopping.base import ProblemLike, Stopping, StoppingBase
 from ..stopping.registry import THRESHOLDS, make_stopping
 
 LARGER = 50  # times that arrays are made larger for one round
 UNSAID = 0.1  # delta, where there is no run that says it, such as one that is only timed
 
 
-class Setup(Protocol):
+class BoundRule(Protocol):
     """A rule that knows its problem.
 
     One that says `alike = True` makes all its fresh rules of arrays of the same types, so that they
     are looked at once.
     """
 
-    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
+    def start_run(self, rng: Random) -> tuple[SamplingKernel, Ints]:
         """A rule at its beginning, and the actions of its start (a row of arms each, filled up with
         -1).
         """
 
-    def enlarge(self, rule: Any) -> Rule:
+    def resize(self, rule: Any) -> SamplingKernel:
         """The same state in larger arrays."""
 
-    def figures(self, rule: Any) -> dict[str, int]:
+    def diagnostics(self, rule: Any) -> dict[str, int]:
         """What a finished run tells of its rule, such as the size of the support."""
 
 
-class FixedSetup:
+class FixedBoundRule:
     """A rule whose arrays never grow: every run begins with a copy of the part, after the actions
     of `rows`.
     """
 
     alike = True
 
-    def __init__(self, part: Rule, rows: Ints) -> None:
-        self.part, self.rows = Original(part), rows
+    def __init__(self, kernel: SamplingKernel, rows: Ints) -> None:
+        self.kernel, self.rows = LazyTemplate(kernel), rows
 
-    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
-        return self.part.copy(), self.rows
+    def start_run(self, rng: Random) -> tuple[SamplingKernel, Ints]:
+        return self.kernel.copy(), self.rows
 
-    def enlarge(self, rule: Rule) -> Rule:
+    def resize(self, rule: SamplingKernel) -> SamplingKernel:
         return rule
 
-    def figures(self, rule: Rule) -> dict[str, int]:
+    def diagnostics(self, rule: SamplingKernel) -> dict[str, int]:
         return {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleBase(Description):
-    """Describes a rule; `setup` fits it to a problem."""
+    """Describes a rule; `bound` fits it to a problem."""
 
-    impartial: ClassVar[bool] = (
+    symmetric: ClassVar[bool] = (
         False  # True: arms are only numbers to it, so that every run may draw its own
     )
 
-    def setup(self, problem: Question) -> Setup:
+    def bind(self, problem: ProblemLike) -> BoundRule:
         raise InputError(
             "no-setup",
             "{rule} has no method setup(problem), which makes its part and its start",
@@ -75,17 +75,17 @@ class RuleBase(Description):
             rule=type(self).__name__,
         )
 
-    def numbered(self, order: Ints) -> "RuleBase | None":
+    def permuted(self, order: Ints) -> "RuleBase | None":
         """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the
         user's numbers stay.
         """
-        return self if impartial(self) else None
+        return self if symmetric(self) else None
 
-    def at_deltas(self, deltas: Sequence[float]) -> "RuleBase":
+    def with_deltas(self, deltas: Sequence[float]) -> "RuleBase":
         """The rule as a run with these deltas plays it: what it takes from the run is filled in."""
         return self
 
-    def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
+    def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
         """The stopping rule that comes with the rule, if one does; it stands for "proved"."""
         return None
 
@@ -111,7 +111,7 @@ def settled(rule: RuleBase, deltas: Sequence[float]) -> RuleBase:
     """The rule as a run with these deltas plays it; one of your own that does not derive from
     `RuleBase` is as it is.
     """
-    return rule.at_deltas(deltas) if isinstance(rule, RuleBase) else rule
+    return rule.with_deltas(deltas) if isinstance(rule, RuleBase) else rule
 
 
 def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
@@ -120,13 +120,13 @@ def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
     """
     often = often + 1 if now == last else 1
     if often > LARGER:
-        part = getattr(rule, "watched", rule)
+        kernel = getattr(rule, "watched", rule)
         raise InputError(
             "full-for-ever",
             "{part}.full() is still true after its arrays have been made larger {often} times",
             remedy="let it return False where the next choose fits (always, if arrays never grow), "
-            "and let the set-up's `enlarge` make them larger",
-            part=type(part).__name__,
+            "and let the set-up's `resize` make them larger",
+            kernel=type(kernel).__name__,
             often=LARGER,
         )
     return now, often
@@ -139,10 +139,10 @@ def describe(rule: RuleBase) -> str:
     >>> describe(CombGame(LLOO(sparsify=False), tracking="D"))
     "CombGame(LLOO(sparsify=False), tracking='D')"
     """
-    return short(rule) if is_value(rule) else type(rule).__name__
+    return short_repr(rule) if is_value(rule) else type(rule).__name__
 
 
-def brought(rule: RuleBase, problem: Question, deltas: Sequence[float]) -> Stopping | None:
+def brought(rule: RuleBase, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
     """The stopping rule that comes with a rule; none with one that does not derive from
     `RuleBase` and does not speak of it.
     """

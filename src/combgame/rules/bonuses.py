@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 from ..engine.numerics import lambert_bar
-from ..engine.protocols import Bonus
-from ..errors import must_be, positive, unknown
+from ..engine.protocols import ExplorationBonus
+from ..errors import check_positive, invalid_argument, unknown_name
 
 
 class StylisedBonus(NamedTuple):
@@ -13,7 +13,7 @@ class StylisedBonus(NamedTuple):
 
     scale: float
 
-    def explore(self, t: int) -> float:
+    def value(self, t: int) -> float:
         return self.scale * math.log(max(t, 1))
 
 
@@ -25,7 +25,7 @@ class TheoryBonus(NamedTuple):
     b: float
     c: float
 
-    def explore(self, t: int) -> float:
+    def value(self, t: int) -> float:
         return lambert_bar((1.0 + self.c) * (1.0 + self.b) * math.log(max(t, 1)))
 
     def __repr__(self) -> str:
@@ -39,14 +39,15 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     23.897
     """
     return TheoryBonus(
-        float(positive("b", b, of="theory_bonus")), float(positive("c", c, of="theory_bonus"))
+        float(check_positive("b", b, of="theory_bonus")),
+        float(check_positive("c", c, of="theory_bonus")),
     )
 
 
-def make_bonus(bonus: str | Bonus) -> Bonus:
+def make_bonus(bonus: str | ExplorationBonus) -> ExplorationBonus:
     if not isinstance(bonus, str):
         if isinstance(bonus, type) or not hasattr(bonus, "explore"):
-            raise must_be(
+            raise invalid_argument(
                 "bonus", bonus, "'stylised', 'theory', or a part with the verb explore(t)"
             )
         return bonus
@@ -54,4 +55,4 @@ def make_bonus(bonus: str | Bonus) -> Bonus:
         return StylisedBonus(1.0)
     if bonus == "theory":
         return theory_bonus()
-    raise unknown("bonus", bonus, ("stylised", "theory", "theory_bonus(b, c)"))
+    raise unknown_name("bonus", bonus, ("stylised", "theory", "theory_bonus(b, c)"))

@@ -11,16 +11,25 @@ import numpy as np
 from ..engine.block_effects import MIRRORED
 from ..engine.dispatch import ours
 from ..engine.jit import jitable
-from ..engine.protocols import Game, Rule, Structure
-from ..engine.state import Floats, Ints, Random, View, arms_of, even, even_rows, vector
-from ..engine.statistics import Seen, blank
+from ..engine.protocols import LinearOracle, ProblemKernel, SamplingKernel
+from ..engine.state import (
+    Floats,
+    Ints,
+    Random,
+    RoundState,
+    arms_of,
+    restore_array,
+    restore_rows,
+    vector,
+)
+from ..engine.statistics import Statistics, blank
 from ..engine.user_code import SIGNATURE, own_bounds
 from ..errors import InputError
 from ..problem import Problem
 from ..structures import StructureBase
-from .base import FixedSetup, RuleBase, describe
+from .base import FixedBoundRule, RuleBase, describe
 
-# what a rule may read and must not write, in the order of `mirror`: all but scratch arrays
+# what a rule may read and must not write, in the order of `restore_if_written`: all but scratch arrays
 READ = (
     *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
     *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
@@ -31,39 +40,39 @@ NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
 
 
 @jitable
-def mirror(seen: Seen, was: Seen, back: bool) -> int:
+def restore_if_written(stats: Statistics, was: Statistics, back: bool) -> int:
     """Copy what was seen, or put it back; the number in READ of the last array that was written, 0
     if none was.
     """
     which = 0
-    which = max(which, 1 * even(seen.counts, was.counts, back))
-    which = max(which, 2 * even(seen.sums, was.sums, back))
-    which = max(which, 3 * even(seen.rest, was.rest, back))
-    which = max(which, 4 * even(seen.squares, was.squares, back))
-    which = max(which, 5 * even(seen.mean, was.mean, back))
-    which = max(which, 6 * even(seen.feasible, was.feasible, back))
-    which = max(which, 7 * even(seen.worth, was.worth, back))
-    which = max(which, 8 * even(seen.clock, was.clock, back))
-    which = max(which, 9 * even(seen.start, was.start, back))
-    which = max(which, 10 * even(seen.group, was.group, back))
-    which = max(which, 11 * even_rows(seen.weighed, was.weighed, back))
-    which = max(which, 12 * even_rows(seen.noise, was.noise, back))
-    inside = seen.blocks.mirror(was.blocks, back)
+    which = max(which, 1 * restore_array(stats.counts, was.counts, back))
+    which = max(which, 2 * restore_array(stats.sums, was.sums, back))
+    which = max(which, 3 * restore_array(stats.compensation, was.compensation, back))
+    which = max(which, 4 * restore_array(stats.squares, was.squares, back))
+    which = max(which, 5 * restore_array(stats.mean, was.mean, back))
+    which = max(which, 6 * restore_array(stats.projected_mean, was.projected_mean, back))
+    which = max(which, 7 * restore_array(stats.effective_counts, was.effective_counts, back))
+    which = max(which, 8 * restore_array(stats.n_rounds, was.n_rounds, back))
+    which = max(which, 9 * restore_array(stats.in_initial_design, was.in_initial_design, back))
+    which = max(which, 10 * restore_array(stats.variance_group, was.variance_group, back))
+    which = max(which, 11 * restore_rows(stats.weighted_sums, was.weighted_sums, back))
+    which = max(which, 12 * restore_rows(stats.residuals, was.residuals, back))
+    inside = stats.batch.mirror(was.batch, back)
     return max(which, 12 + inside) if inside > 0 else which
 
 
-class GuardedPart(NamedTuple):
+class CheckedKernel(NamedTuple):
     """A rule's part, and what it was given.
 
     What it must not write is put back, and what cannot be played is replaced, so that nothing false
-    comes of either; `full` ends the run in the next round.
+    comes of either; `needs_resize` ends the run in the next round.
     """
 
-    watched: Rule
+    watched: SamplingKernel
     # whether it may say how many plays a block has: all of them are fixed then (docs/plates.md)
     blocking: bool
-    was: Seen
-    best: Floats
+    was: Statistics
+    leader: Floats
     evidence: Floats
     score: Floats
     member: Floats  # the action that has most in common with what the rule plays
@@ -71,88 +80,90 @@ class GuardedPart(NamedTuple):
     # int64[2]: what was wrong, counted from 1 in READ, 0 if nothing was; and after how many rounds
     fault: Ints
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        mirror(seen, self.was, False)
-        even(seen.blocks.left, self.was.blocks.left, False)
-        even(view.best, self.best, False)
-        even(view.evidence, self.evidence, False)
-        for a in range(view.action.size):
-            view.action[a] = np.nan
-        self.watched.choose(game, seen, view, rng)
-        wrong = mirror(seen, self.was, True)
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        restore_if_written(stats, self.was, False)
+        restore_array(stats.batch.left, self.was.batch.left, False)
+        restore_array(state.leader, self.leader, False)
+        restore_array(state.evidence, self.evidence, False)
+        for a in range(state.action.size):
+            state.action[a] = np.nan
+        self.watched.choose(problem, stats, state, rng)
+        wrong = restore_if_written(stats, self.was, True)
         if not self.blocking:
-            wrong = max(wrong, 29 * even(seen.blocks.left, self.was.blocks.left, True))
-        wrong = max(wrong, 30 * even(view.best, self.best, True))
-        wrong = max(wrong, 31 * even(view.evidence, self.evidence, True))
-        for a in range(view.action.size):
-            self.wrote[a] = here = view.action[a]
+            wrong = max(wrong, 29 * restore_array(stats.batch.left, self.was.batch.left, True))
+        wrong = max(wrong, 30 * restore_array(state.leader, self.leader, True))
+        wrong = max(wrong, 31 * restore_array(state.evidence, self.evidence, True))
+        for a in range(state.action.size):
+            self.wrote[a] = here = state.action[a]
             self.score[a] = 2.0 * here - 1.0
             if here != 0.0 and here != 1.0:
                 self.score[a], wrong = 0.0, NOT_A_SET
-        game.actions.argmax(self.score, self.member)  # an action scores most against itself
-        if even(view.action, self.member, True) > 0 and wrong != NOT_A_SET:
+        problem.actions.argmax(self.score, self.member)  # an action scores most against itself
+        if restore_array(state.action, self.member, True) > 0 and wrong != NOT_A_SET:
             wrong = NO_ACTION
         if wrong > 0:
-            self.fault[0], self.fault[1] = wrong, seen.clock[0]
+            self.fault[0], self.fault[1] = wrong, stats.n_rounds[0]
 
-    def full(self) -> bool:
-        return self.fault[0] > 0 or self.watched.full()
+    def needs_resize(self) -> bool:
+        return self.fault[0] > 0 or self.watched.needs_resize()
 
 
-class GuardedSetup:
+class CheckedBoundRule:
     """The set-up of a rule that is watched. every: also if all its parts are this package's."""
 
     def __init__(self, rule: RuleBase, problem: Problem, every: bool = True) -> None:
         self.name, self.problem, self._every = describe(rule), problem, every
         with own_bounds():
-            self.setup = rule.setup(problem)
-        if not callable(getattr(self.setup, "fresh", None)):
+            self.bound = rule.bind(problem)
+        if not callable(getattr(self.bound, "fresh", None)):
             raise InputError(
                 "setup-makes-no-rules",
                 "{rule}: setup(problem) returned {kind}, which has no method fresh",
                 remedy="return FixedSetup(part, start), as in docs/new-part.md",
                 rule=self.name,
-                kind=f"an object of the class {type(self.setup).__name__}",
+                kind=f"an object of the class {type(self.bound).__name__}",
             )
         # our other set-ups take their starts from the structure
-        own = type(self.setup).__module__.startswith("combgame.")
-        self._given = isinstance(self.setup, FixedSetup) or not own
+        own = type(self.bound).__module__.startswith("combgame.")
+        self._given = isinstance(self.bound, FixedBoundRule) or not own
         self._known = set[bytes]()  # rows of starts that are actions
 
     @property
     def alike(self) -> bool:
-        return getattr(self.setup, "alike", False)
+        return getattr(self.bound, "alike", False)
 
-    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
+    def start_run(self, rng: Random) -> tuple[SamplingKernel, Ints]:
         with own_bounds():
-            part, start = self.setup.fresh(rng)
-        self._check_verbs(part)
+            kernel, start = self.bound.start_run(rng)
+        self._check_verbs(kernel)
         if self._given:
             self._check_start(start)
-        own, d = trusted(part), self.problem.d
+        own, d = trusted(kernel), self.problem.d
         if own and not self._every:
-            return part, start
-        was = blank(d, self.problem.rewards.groups(d), self.problem.precision())
+            return kernel, start
+        was = blank(d, self.problem.rewards.variance_groups(d), self.problem.precision())
         best, score, member, wrote = np.zeros((4, d))
         fault = np.zeros(2, np.int64)
         evidence = np.zeros(1)
-        return GuardedPart(part, own, was, best, evidence, score, member, wrote, fault), start
+        return CheckedKernel(kernel, own, was, best, evidence, score, member, wrote, fault), start
 
-    def enlarge(self, rule: Any) -> Rule:
-        if not isinstance(rule, GuardedPart):
-            return self.setup.enlarge(rule)
-        return rule._replace(watched=self.setup.enlarge(rule.watched))
+    def resize(self, rule: Any) -> SamplingKernel:
+        if not isinstance(rule, CheckedKernel):
+            return self.bound.resize(rule)
+        return rule._replace(watched=self.bound.resize(rule.watched))
 
-    def figures(self, rule: Any) -> dict[str, int]:
-        tell = getattr(self.setup, "figures", None)
-        inner = rule.watched if isinstance(rule, GuardedPart) else rule
+    def diagnostics(self, rule: Any) -> dict[str, int]:
+        tell = getattr(self.bound, "figures", None)
+        inner = rule.watched if isinstance(rule, CheckedKernel) else rule
         return tell(inner) if tell else {}
 
     def check(self, rule: Any) -> None:
         """What the rule did that it must not, in a sentence. (Arms have numbers of the run's own
         here, which nobody else knows.)
         """
-        if not isinstance(rule, GuardedPart):
+        if not isinstance(rule, CheckedKernel):
             return
         wrong, t = int(rule.fault[0]), int(rule.fault[1])
         if wrong == NOT_A_SET:
@@ -170,9 +181,9 @@ class GuardedSetup:
                 t=t,
             )
 
-    def _check_verbs(self, part: Rule) -> None:
+    def _check_verbs(self, kernel: SamplingKernel) -> None:
         for verb, given in (("choose", 4), ("full", 0)):
-            method: Any = getattr(part, verb, None)
+            method: Any = getattr(kernel, verb, None)
             try:
                 inspect.signature(method).bind(*range(given))
             except (TypeError, ValueError):
@@ -181,7 +192,7 @@ class GuardedSetup:
                     "{rule}: {part} has no method {verb} that can be called with {given} arguments",
                     remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
                     rule=self.name,
-                    part=type(part).__name__,
+                    kernel=type(kernel).__name__,
                     verb=verb,
                     given=given,
                 ) from None
@@ -199,7 +210,7 @@ class GuardedSetup:
                 rule=self.name,
                 kind=kind,
             )
-        oracle = actions.part()
+        oracle = actions.kernel()
         for row in start:
             known = row.tobytes()
             if known in self._known:
@@ -217,19 +228,19 @@ class GuardedSetup:
             self._known.add(known)
 
 
-def trusted(part: Any) -> bool:
+def trusted(kernel: Any) -> bool:
     """Whether everything that works in a part is this package's.
 
-    >>> from combgame.rules.uniform import UniformPart
-    >>> trusted(UniformPart(3)), trusted([3])
+    >>> from combgame.rules.uniform import UniformKernel
+    >>> trusted(UniformKernel(3)), trusted([3])
     (True, False)
     """
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return ours(part) and all(trusted(field) for field in part)
-    return isinstance(part, np.ndarray | bool | int | float | np.generic | SIGNATURE)
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        return ours(kernel) and all(trusted(field) for field in kernel)
+    return isinstance(kernel, np.ndarray | bool | int | float | np.generic | SIGNATURE)
 
 
-def playable(d: int, oracle: Structure, arms: Sequence[int]) -> bool:
+def playable(d: int, oracle: LinearOracle, arms: Sequence[int]) -> bool:
     """Whether some of d arms are an action, by the oracle alone: an action scores most against
     itself.
 
@@ -251,7 +262,7 @@ def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) 
     """
     if not ((wrote == 0.0) | (wrote == 1.0)).all():
         raise _no_set(describe(rule), t)
-    if not playable(actions.d, actions.part(), arms_of(wrote)):
+    if not playable(actions.d, actions.kernel(), arms_of(wrote)):
         raise _no_action(describe(rule), int(wrote.sum()), t, actions)
 
 

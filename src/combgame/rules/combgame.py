@@ -11,42 +11,49 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._values import impartial
+from .._values import symmetric
 from ..engine.action_table import (
-    Catalogue,
-    Mixture,
-    enlarge_catalogue,
-    fill_catalogue,
-    make_catalogue,
-    make_mixture,
+    ActionTable,
+    SparseWeights,
+    enlarge_action_table,
+    fill_action_table,
+    make_action_table,
+    make_sparse_weights,
 )
 from ..engine.jit import jitable
-from ..engine.kernels import Original, copied, grown
-from ..engine.protocols import Bonus, Game, Learner, Rewards, Structure, Tracker
-from ..engine.state import Floats, Ints, Random, View, vector
-from ..engine.statistics import Seen
-from ..errors import InputError, either, must_be, unknown
+from ..engine.kernels import LazyTemplate, copy_into, deep_copy
+from ..engine.protocols import (
+    ExplorationBonus,
+    Learner,
+    LinearOracle,
+    ProblemKernel,
+    RewardKernel,
+    Tracker,
+)
+from ..engine.state import Floats, Ints, Random, RoundState, vector
+from ..engine.statistics import Statistics
+from ..errors import InputError, check_bool, invalid_argument, unknown_name
 from ..learners import LLOO, LearnerBase
-from ..learners.base import Seating
-from ..stopping.base import Question
+from ..learners.base import LearnerContext
+from ..stopping.base import ProblemLike
 from ._exploration import FULL_LIMIT, check_start, in_order, padded, start_sets
 from ._trackers import TRACKERS, make_tracker
 from .base import RuleBase
 from .bonuses import make_bonus
 
-ROUNDS, TAKEN, LONGEST, WIDEST, SQUARES, TOPS = range(6)  # the places of `figures`
+ROUNDS, TAKEN, LONGEST, WIDEST, SQUARES, TOPS = range(6)  # the places of `diagnostics`
 
 
-class NoLedger(NamedTuple):
-    """In the place of `Ledger`, where nothing is kept."""
+class NoRegretRecorder(NamedTuple):
+    """In the place of `RegretRecorder`, where nothing is kept."""
 
     kept: bool
 
-    def book(self, actions: Structure, mixture: Mixture, reward: Floats) -> None:
+    def record(self, actions: LinearOracle, weights: SparseWeights, reward: Floats) -> None:
         pass
 
 
-class Ledger(NamedTuple):
+class RegretRecorder(NamedTuple):
     total: (
         Floats  # sum_s r_s: max_A <1_A, total> is what the best action in hindsight would have got
     )
@@ -56,12 +63,12 @@ class Ledger(NamedTuple):
     score: Floats  # scratch
     vertex: Floats
 
-    def book(self, actions: Structure, mixture: Mixture, reward: Floats) -> None:
+    def record(self, actions: LinearOracle, weights: SparseWeights, reward: Floats) -> None:
         actions.argmax(reward, self.vertex)
         top, low, taken, length = 0.0, 0.0, 0.0, 0.0
         for a in range(reward.size):
             top += self.vertex[a] * reward[a]
-            taken += mixture.arms[a] * reward[a]
+            taken += weights.marginals[a] * reward[a]
             length += reward[a] * reward[a]
             self.score[a] = -reward[a]
         actions.argmax(self.score, self.vertex)
@@ -82,10 +89,10 @@ class Ledger(NamedTuple):
             self.scaled[a] += reward[a] * share
 
 
-def make_ledger(d: int, kept: bool) -> Ledger | NoLedger:
+def make_ledger(d: int, kept: bool) -> RegretRecorder | NoRegretRecorder:
     if not kept:
-        return NoLedger(False)
-    return Ledger(np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
+        return NoRegretRecorder(False)
+    return RegretRecorder(np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
 
 
 ORDERS = ("learner", "nobody", "nature")
@@ -93,7 +100,12 @@ ORDERS = ("learner", "nobody", "nature")
 
 @jitable
 def optimism(
-    rewards: Rewards, seen: Seen, alternative: Floats, bonus: float, visible: Floats, reward: Floats
+    rewards: RewardKernel,
+    stats: Statistics,
+    alternative: Floats,
+    bonus: float,
+    visible: Floats,
+    reward: Floats,
 ) -> None:
     """r_a = max(f / N_a, max over phi in {alpha_a, beta_a} of d(phi, lambda_a)), [alpha, beta] =
     {N_a d(mu_a, .) <= f}.
@@ -105,32 +117,34 @@ def optimism(
         reward[a] = 0.0
         if visible[a] < 0.5:
             continue
-        level = bonus / max(seen.counts[a], 1.0)
-        low = rewards.divergence(rewards.lower(seen.mean[a], level, a), alternative[a], a)
-        high = rewards.divergence(rewards.upper(seen.mean[a], level, a), alternative[a], a)
+        level = bonus / max(stats.counts[a], 1.0)
+        low = rewards.divergence(rewards.kl_lcb(stats.mean[a], level, a), alternative[a], a)
+        high = rewards.divergence(rewards.kl_ucb(stats.mean[a], level, a), alternative[a], a)
         reward[a] = max(level, low, high)
 
 
-class OneSeat(NamedTuple):
+class SingleLearner(NamedTuple):
     """In the place of the catalogue of candidate answers, where all have the same learner."""
 
     number: int
 
-    def find(self, answer: Floats) -> int:
+    def lookup(self, answer: Floats) -> int:
         return self.number
 
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return False
 
 
-class CombGamePart(NamedTuple):
+class CombGameKernel(NamedTuple):
     learner: Learner
     tracker: Tracker
-    bonus: Bonus
-    catalogue: Catalogue  # the actions met so far
-    mixture: Mixture  # w_t
-    seats: Catalogue | OneSeat  # the candidate answers met so far, if each has its own learner
-    whole: bool  # the learner writes w~_t itself
+    bonus: ExplorationBonus
+    table: ActionTable  # the actions met so far
+    weights: SparseWeights  # w_t
+    learners: (
+        ActionTable | SingleLearner
+    )  # the candidate answers met so far, if each has its own learner
+    writes_all_weights: bool  # the learner writes w~_t itself
     order: int  # who plays first: 0 the learner, as in the paper; 1 nobody; 2 nature
     past: Floats  # sum_s w~_s, with the start's
     new: int  # how many actions a round may meet that were not in the catalogue
@@ -138,70 +152,76 @@ class CombGamePart(NamedTuple):
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
     centre: Floats  # w~_{n_0}
-    ledger: Ledger | NoLedger  # the learner's regret, if it is recorded
+    regret: RegretRecorder | NoRegretRecorder  # the learner's regret, if it is recorded
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        number, weight = -1, self.mixture.arms
-        seat = self.seats.find(view.best)
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        number, weight = -1, self.weights.marginals
+        learner = self.learners.lookup(state.leader)
         if self.order < 2:
-            self.learner.act(seat, self.mixture)  # line 5: w_t
-            if self.whole:
-                self.catalogue.owe(self.mixture)  # sum_s w_s
+            self.learner.act(learner, self.weights)  # line 5: w_t
+            if self.writes_all_weights:
+                self.table.add_all_weights(self.weights)  # sum_s w_s
             else:
-                self.catalogue.enter(self.mixture)  # w~_t, and sum_s w_s
-            number = self.tracker.track(self.catalogue, self.mixture, rng)  # line 6: A_t
+                self.table.add_weights(self.weights)  # w~_t, and sum_s w_s
+            number = self.tracker.track(self.table, self.weights, rng)  # line 6: A_t
         if self.order > 0:
             weight = self.past  # nature does not know w_t: it follows the leader
-        game.answers.nearest(  # line 7: lambda_t
-            game.rewards, seen.mean, weight, view.best, view.rival, view.alternative
+        problem.answers.nearest_alternative(  # line 7: lambda_t
+            problem.rewards, stats.mean, weight, state.leader, state.rival, state.alternative_means
         )
-        f = self.bonus.explore(seen.clock[0])
-        optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
+        f = self.bonus.value(stats.n_rounds[0])
+        optimism(
+            problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
+        )  # line 8: r_t
         if self.order == 2:  # the best answer to r_t: a learner without regret
-            game.actions.argmax(self.reward, view.action)
-            number = self.catalogue.find(view.action)
+            problem.actions.argmax(self.reward, state.action)
+            number = self.table.lookup(state.action)
             for a in range(self.past.size):
-                self.past[a] += view.action[a]
+                self.past[a] += state.action[a]
         else:
             for a in range(self.past.size):
-                self.past[a] += self.mixture.arms[a]
-            self.ledger.book(game.actions, self.mixture, self.reward)
-            self.learner.feed(  # line 9
-                seat, self.mixture, self.catalogue, game.actions, self.reward
+                self.past[a] += self.weights.marginals[a]
+            self.regret.record(problem.actions, self.weights, self.reward)
+            self.learner.update(  # line 9
+                learner, self.weights, self.table, problem.actions, self.reward
             )
-        self.catalogue.played[number] += 1.0
-        self.catalogue.write(number, view.action)
+        self.table.n_plays[number] += 1.0
+        self.table.decode(number, state.action)
 
-    def full(self) -> bool:
+    def needs_resize(self) -> bool:
         return (
-            self.catalogue.size[0] + self.new > self.catalogue.length.size
-            or self.learner.full()
-            or self.seats.full()
+            self.table.size[0] + self.new > self.table.sizes.size
+            or self.learner.needs_resize()
+            or self.learners.is_full()
         )
 
 
-class CombGameSetup:
+class BoundCombGame:
     """CombGame on a problem: makes the parts of a run, and larger ones when a run needs them."""
 
-    def __init__(self, rule: "CombGame", problem: Question) -> None:
+    def __init__(self, rule: "CombGame", problem: ProblemLike) -> None:
         self.rule, self.problem, self.d = rule, problem, problem.actions.d
-        self.start = rule.start or rule.learner.start
-        self._visible = vector(problem.actions.observable(), self.d)
-        self._every = problem.actions.sets(FULL_LIMIT) if rule.learner.on_simplex else None
-        self._original: tuple[Original[CombGamePart], Ints] | None = None
+        self.start = rule.initialization or rule.learner.initialization
+        self._visible = vector(problem.actions.observable_arms(), self.d)
+        self._every = (
+            problem.actions.to_list(FULL_LIMIT) if rule.learner.enumerates_actions else None
+        )
+        self._original: tuple[LazyTemplate[CombGameKernel], Ints] | None = None
         if self.start != "random-covering":
-            part, start = self._make(self._begin(None))
-            self._original = Original(part), start
+            kernel, start = self._make(self._begin(None))
+            self._original = LazyTemplate(kernel), start
 
-    def fresh(self, rng: Random) -> tuple[CombGamePart, Ints]:
+    def start_run(self, rng: Random) -> tuple[CombGameKernel, Ints]:
         if self._original is None:
             made, start = self._make(self._begin(rng))
-            part = copied(made)
+            kernel = deep_copy(made)
         else:
             original, rows = self._original
-            part, start = original.copy(), in_order(self.start, rows, rng)
-        self.rule.learner.begin(part.learner, rng)
-        return part, start
+            kernel, start = original.copy(), in_order(self.start, rows, rng)
+        self.rule.learner.reset(kernel.learner, rng)
+        return kernel, start
 
     @property
     def alike(self) -> bool:
@@ -210,76 +230,83 @@ class CombGameSetup:
     def _begin(self, rng: Random | None) -> list[tuple[int, ...]]:
         return start_sets(self.start, self.problem.actions, rng)
 
-    def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGamePart, Ints]:
+    def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGameKernel, Ints]:
         known = self._every or sets
-        room = len(known) + (2 if self._every else 4 * self.d + 64 + self.rule.learner.met())
-        catalogue = fill_catalogue(known, room, self.problem.actions.largest())
+        room = len(known) + (
+            2 if self._every else 4 * self.d + 64 + self.rule.learner.max_new_actions()
+        )
+        table = fill_action_table(known, room, self.problem.actions.max_size())
         number = {chosen: i for i, chosen in enumerate(known)}
         home = np.array([number[chosen] for chosen in sets], dtype=np.int64)
-        catalogue.played[home] = catalogue.owed[home] = (
+        table.n_plays[home] = table.cumulative_weight[home] = (
             1.0  # each action of the start is played once, with weight 1
         )
         centre = np.bincount([a for chosen in sets for a in chosen], minlength=self.d) / len(sets)
-        return self._part(catalogue, home, centre, 4 if self.rule.per_answer else 1, 0), padded(
+        return self._part(table, home, centre, 4 if self.rule.learner_per_answer else 1, 0), padded(
             sets
         )
 
     def _part(
-        self, catalogue: Catalogue, home: Ints, centre: Floats, seats: int, support: int
-    ) -> CombGamePart:
-        learner, number = self.rule.learner, int(catalogue.size[0])
-        support = max(support, number if learner.on_simplex else learner.room(self.d, home.size))
-        return CombGamePart(
-            learner.part(Seating(self.problem.actions, home, centre, number, seats, support)),
-            make_tracker(self.rule.tracking, catalogue.played.size, learner.on_simplex),
+        self, table: ActionTable, home: Ints, centre: Floats, seats: int, support: int
+    ) -> CombGameKernel:
+        learner, number = self.rule.learner, int(table.size[0])
+        support = max(
+            support,
+            number if learner.enumerates_actions else learner.initial_capacity(self.d, home.size),
+        )
+        return CombGameKernel(
+            learner.kernel(
+                LearnerContext(self.problem.actions, home, centre, number, seats, support)
+            ),
+            make_tracker(self.rule.tracking, table.n_plays.size, learner.enumerates_actions),
             make_bonus(self.rule.bonus),
-            catalogue,
-            make_mixture(support, self.d),
-            make_catalogue(seats, self.problem.answers.largest())
-            if self.rule.per_answer
-            else OneSeat(0),
-            learner.whole,
-            ORDERS.index(self.rule.order),
+            table,
+            make_sparse_weights(support, self.d),
+            make_action_table(seats, self.problem.answers.max_size())
+            if self.rule.learner_per_answer
+            else SingleLearner(0),
+            learner.writes_all_weights,
+            ORDERS.index(self.rule.first_mover),
             len(home) * centre,
-            learner.met(),
+            learner.max_new_actions(),
             self._visible.copy(),
             np.zeros(self.d),
             home,
             centre,
-            make_ledger(self.d, self.rule.record),
+            make_ledger(self.d, self.rule.track_regret),
         )
 
-    def enlarge(self, rule: CombGamePart) -> CombGamePart:
+    def resize(self, rule: CombGameKernel) -> CombGameKernel:
         """Double what is full."""
-        room, support = rule.catalogue.played.size, rule.mixture.ids.size
-        catalogue, seated, seats = rule.catalogue, rule.seats, 1
-        if catalogue.size[0] + rule.new > room:
-            catalogue = enlarge_catalogue(catalogue, 4 * room)
-        if isinstance(seated, Catalogue):
-            seats = seated.length.size
-            if seated.full():
+        room, support = rule.table.n_plays.size, rule.weights.ids.size
+        table, seated, seats = rule.table, rule.learners, 1
+        if table.size[0] + rule.new > room:
+            table = enlarge_action_table(table, 4 * room)
+        if isinstance(seated, ActionTable):
+            seats = seated.sizes.size
+            if seated.is_full():
                 seats *= 2
-                seated = enlarge_catalogue(seated, seats)
+                seated = enlarge_action_table(seated, seats)
         larger = self._part(
-            catalogue,
+            table,
             rule.home,
             rule.centre,
             seats,
-            2 * support if rule.learner.full() else support,
+            2 * support if rule.learner.needs_resize() else support,
         )
         return larger._replace(
-            learner=grown(rule.learner, larger.learner),
-            tracker=grown(rule.tracker, larger.tracker),
-            mixture=grown(rule.mixture, larger.mixture),
-            seats=seated,
+            learner=copy_into(rule.learner, larger.learner),
+            tracker=copy_into(rule.tracker, larger.tracker),
+            weights=copy_into(rule.weights, larger.weights),
+            learners=seated,
             past=rule.past,
-            ledger=rule.ledger,
+            regret=rule.regret,
         )
 
-    def figures(self, rule: CombGamePart) -> dict[str, int]:
-        met = {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
-        if isinstance(rule.seats, Catalogue):
-            met["learners"] = int(rule.seats.size[0])
+    def diagnostics(self, rule: CombGameKernel) -> dict[str, int]:
+        met = {"support": int(rule.weights.size[0]), "met": int(rule.table.size[0])}
+        if isinstance(rule.learners, ActionTable):
+            met["learners"] = int(rule.learners.size[0])
         return met
 
 
@@ -297,39 +324,42 @@ class CombGame(RuleBase):
     `combgame.regret`), at the price of two oracle calls a round.
     """
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     learner: LearnerBase = field(default_factory=LLOO)
     tracking: str = "C"
-    bonus: str | Bonus = "stylised"
-    per_answer: bool = False
-    start: str | None = None
-    record: bool = False
-    order: str = "learner"
+    bonus: str | ExplorationBonus = "stylised"
+    learner_per_answer: bool = False
+    initialization: str | None = None
+    track_regret: bool = False
+    first_mover: str = "learner"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
-            raise must_be(
+            raise invalid_argument(
                 "learner",
                 self.learner,
                 "a learner, such as LLOO() (with the brackets)",
                 of="CombGame",
             )
         if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
-            raise unknown("tracking", self.tracking, TRACKERS, of="CombGame")
-        if not isinstance(self.order, str) or self.order not in ORDERS:
-            raise unknown("order", self.order, ORDERS, of="CombGame")
-        if self.start is not None:
-            check_start("CombGame", self.start)
-        for name, value in (("per_answer", self.per_answer), ("record", self.record)):
-            either(name, value, of="CombGame")
-        if self.record and self.per_answer:
+            raise unknown_name("tracking", self.tracking, TRACKERS, of="CombGame")
+        if not isinstance(self.first_mover, str) or self.first_mover not in ORDERS:
+            raise unknown_name("order", self.first_mover, ORDERS, of="CombGame")
+        if self.initialization is not None:
+            check_start("CombGame", self.initialization)
+        for name, value in (
+            ("learner_per_answer", self.learner_per_answer),
+            ("record", self.track_regret),
+        ):
+            check_bool(name, value, of="CombGame")
+        if self.track_regret and self.learner_per_answer:
             raise InputError(
                 "one-learner-recorded",
                 "CombGame: record=True keeps the regret of one learner",
                 remedy="drop it, or per_answer=True",
             )
-        if self.order == "nature" and (self.record or self.per_answer):
+        if self.first_mover == "nature" and (self.track_regret or self.learner_per_answer):
             raise InputError(
                 "no-learner-plays",
                 "CombGame: with order='nature' no learner plays, so there is nothing to record, "
@@ -338,8 +368,8 @@ class CombGame(RuleBase):
             )
         make_bonus(self.bonus)
 
-    def numbered(self, order: Ints) -> "CombGame | None":
-        return self if impartial(self) and impartial(self.learner) else None
+    def permuted(self, order: Ints) -> "CombGame | None":
+        return self if symmetric(self) and symmetric(self.learner) else None
 
-    def setup(self, problem: Question) -> CombGameSetup:
-        return CombGameSetup(self, problem)
+    def bind(self, problem: ProblemLike) -> BoundCombGame:
+        return BoundCombGame(self, problem)

@@ -14,21 +14,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._messages import Sentence
-from ..engine.likelihood_ratio import BarPart
-from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, Random, View, vector
-from ..engine.statistics import Seen
-from ..errors import InputError, whole
-from ..stopping.base import Question, Stopping, Validity
+from .._messages import Message
+from ..engine.likelihood_ratio import ConstantThreshold
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, Random, RoundState, vector
+from ..engine.statistics import Statistics
+from ..errors import InputError, check_int
+from ..stopping.base import ProblemLike, Stopping, Validity
 from ._exploration import padded, start_sets
-from .base import FixedSetup, RuleBase
+from .base import FixedBoundRule, RuleBase
 
 TINY = 1e-9
 
 
 @kernel(FixedSizeDefaults)
-class CSARPart(NamedTuple):
+class CSARKernel(NamedTuple):
     budget: float  # T
     arms: float  # n
     sum_of: float  # 1 + 1/2 + ... + 1/n
@@ -39,65 +39,69 @@ class CSARPart(NamedTuple):
     best: Floats
     trial: Floats
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         while self.phase[0] < self.arms:
-            wanted = self.values(self.phase[0] + 1)
+            wanted = self.support(self.phase[0] + 1)
             lacking = False
             for a in range(self.score.size):
-                count = max(seen.counts[a], 0.5)
+                count = max(stats.counts[a], 0.5)
                 self.score[a] = TINY / (count * count)
-                if self.open(a) and seen.counts[a] < wanted:
-                    self.score[a] += wanted - seen.counts[a]
+                if self.open(a) and stats.counts[a] < wanted:
+                    self.score[a] += wanted - stats.counts[a]
                     lacking = True
             if lacking:
-                game.actions.argmax(self.score, view.action)
+                problem.actions.argmax(self.score, state.action)
                 return
-            self.decide(game, seen)
+            self.decide(problem, stats)
             self.phase[0] += 1
         for a in range(self.score.size):
-            count = max(seen.counts[a], 0.5)
+            count = max(stats.counts[a], 0.5)
             self.score[a] = 1.0 / (count * count)
-        game.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, state.action)
 
-    def values(self, t: int) -> float:
+    def support(self, t: int) -> float:
         """T_t."""
         return math.ceil((self.budget - self.arms) / (self.sum_of * (self.arms - t + 1.0)))
 
     def open(self, a: int) -> bool:
         return bool(self.visible[a] > 0.5 and self.decided[a] == 0.0)
 
-    def decide(self, game: Game, seen: Seen) -> None:
+    def decide(self, problem: ProblemKernel, stats: Statistics) -> None:
         """The arm whose decision costs most to be wrong about."""
-        self.agreeing(game, seen, -1, 0.0, self.best)
+        self.agreeing(problem, stats, -1, 0.0, self.best)
         top = 0.0
         for a in range(self.best.size):
-            top += self.best[a] * seen.mean[a]
+            top += self.best[a] * stats.mean[a]
         chosen, most = -1, -1.0
         for a in range(self.best.size):
             if not self.open(a):
                 continue
             gap = math.inf  # no set disagrees
-            if self.agreeing(game, seen, a, -1.0 if self.best[a] > 0.5 else 1.0, self.trial):
+            if self.agreeing(problem, stats, a, -1.0 if self.best[a] > 0.5 else 1.0, self.trial):
                 gap = top
                 for b in range(self.trial.size):
-                    gap -= self.trial[b] * seen.mean[b]
+                    gap -= self.trial[b] * stats.mean[b]
                 gap = max(gap, 0.0)
             if gap > most:
                 chosen, most = a, gap
         if chosen >= 0:
             self.decided[chosen] = 1.0 if self.best[chosen] > 0.5 else -1.0
 
-    def agreeing(self, game: Game, seen: Seen, arm: int, way: float, out: Floats) -> bool:
+    def agreeing(
+        self, problem: ProblemKernel, stats: Statistics, arm: int, way: float, out: Floats
+    ) -> bool:
         """The best set that agrees with the decisions, and has (way = 1) or lacks (-1) an arm;
         whether there is one.
         """
         force = 1.0
         for a in range(self.score.size):
-            force += 2.0 * abs(seen.mean[a])
+            force += 2.0 * abs(stats.mean[a])
         for a in range(self.score.size):
             forced = way if a == arm else self.decided[a]
-            self.score[a] = seen.mean[a] + forced * force
-        game.answers.argmax(self.score, out)
+            self.score[a] = stats.mean[a] + forced * force
+        problem.answers.argmax(self.score, out)
         found = True
         for a in range(self.score.size):
             forced = way if a == arm else self.decided[a]
@@ -107,22 +111,31 @@ class CSARPart(NamedTuple):
 
 
 @kernel(StoppingDefaults)
-class SpentPart(NamedTuple):
+class SpentKernel(NamedTuple):
     """Nothing is known of an error before the budget is spent, and nothing after."""
 
     threshold: Threshold
     budget: int
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        self.weakest(game, seen, view.best, view.rival, view.alternative)
-        return math.inf if seen.clock[0] >= self.budget else 0.0
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        self.least_evidence(problem, stats, state.leader, state.rival, state.alternative_means)
+        return math.inf if stats.n_rounds[0] >= self.budget else 0.0
 
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
     ) -> float:
-        return game.answers.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+        return problem.answers.nearest_alternative(
+            problem.rewards, stats.mean, stats.counts, best, rival, alternative
+        )
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         return 0.0
 
 
@@ -140,15 +153,15 @@ class CSAR(RuleBase):
     ([(0,), (0,), (0,)], [60, 60, 60])
     """
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     budget: int = 1000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("budget", self.budget, 1, of="CSAR")
+        check_int("budget", self.budget, 1, of="CSAR")
 
-    def setup(self, problem: Question) -> FixedSetup:
-        d, seen_arms = problem.actions.d, problem.actions.observable()
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        d, seen_arms = problem.actions.d, problem.actions.observable_arms()
         n = len(seen_arms)
         if self.budget < 2 * n:
             raise InputError(
@@ -158,7 +171,7 @@ class CSAR(RuleBase):
                 budget=self.budget,
                 arms=n,
             )
-        part = CSARPart(
+        kernel = CSARKernel(
             float(self.budget),
             float(n),
             sum(1.0 / i for i in range(1, n + 1)),
@@ -167,14 +180,16 @@ class CSAR(RuleBase):
             np.zeros(1, np.int64),
             *np.zeros((3, d)),
         )
-        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+        return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))
 
-    def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
-        if not problem.rewards.known:
+    def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
+        if not problem.rewards.variance_known:
             return None
 
-        def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-            return game._replace(judge=SpentPart(threshold, self.budget))
+        def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+            return kernel._replace(stopping=SpentKernel(threshold, self.budget))
 
-        why = Sentence("fixed-budget", "a fixed budget: nothing bounds the chance of an error")
-        return Stopping("csar", BarPart(1.0), watch, Validity(False, why), likelihood=False)
+        why = Message("fixed-budget", "a fixed budget: nothing bounds the chance of an error")
+        return Stopping(
+            "csar", ConstantThreshold(1.0), watch, Validity(False, why), likelihood=False
+        )

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.kernels import Original
-from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, View
-from ..engine.statistics import Seen
-from ..stopping.base import Question
+from ..engine.kernels import LazyTemplate
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Floats, Ints, Random, RoundState
+from ..engine.statistics import Statistics
+from ..stopping.base import ProblemLike
 from ..stopping.block_effects import SCALES, contrast
 from ..structures.connectivity import exchangeable
 from ._exploration import joining, padded
@@ -32,8 +32,8 @@ EXPLORE, EASE = 1.2, 20.0  # how often every arm is compared at least: as in `Fr
 
 
 @kernel(FixedSizeDefaults)
-class PlatesPart(NamedTuple):
-    known: bool  # whether sigma is
+class FrankWolfeBlocksKernel(NamedTuple):
+    variance_known: bool  # whether sigma is
     group: Ints  # int64[d]: answers differ by exchanges of arms with the same number; -1: of none
     scales: Floats
     queue: Ints  # int64[room, K]: the plays of the block, filled up with -1
@@ -45,19 +45,23 @@ class PlatesPart(NamedTuple):
     score: Floats  # float64[d]
     need: Floats  # float64[d]
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         if self.turn[0] >= self.turn[1]:
-            self.commit(game, seen, view, rng)
-        for a in range(view.action.size):
-            view.action[a] = 0.0
+            self.commit(problem, stats, state, rng)
+        for a in range(state.action.size):
+            state.action[a] = 0.0
         for k in range(self.queue.shape[1]):
             if self.queue[self.turn[0], k] >= 0:
-                view.action[self.queue[self.turn[0], k]] = 1.0
+                state.action[self.queue[self.turn[0], k]] = 1.0
         self.turn[0] += 1
 
-    def commit(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def commit(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         """The plays of the next block."""
-        t, blocks, best = seen.clock[0], seen.blocks, view.best
+        t, blocks, best = stats.n_rounds[0], stats.batch, state.leader
         plays = min(max(1, int(SHARE * t), blocks.wanted[0]), self.queue.shape[0])
         if blocks.wanted[1] > 0:
             plays = min(plays, blocks.wanted[1])
@@ -70,61 +74,61 @@ class PlatesPart(NamedTuple):
             for j in range(best.size):
                 self.extra[i, j] = blocks.awaited[i, j]
                 if self.rivals(best, i, j):
-                    unit = self.per_play(seen, i, j)
+                    unit = self.per_play(stats, i, j)
                     lead = float(blocks.lead[i, j])
-                    if not self.known:
+                    if not self.variance_known:
                         lead /= math.sqrt(blocks.variance())
                     one = contrast(self.scales, lead, blocks.sure[i, j], unit)
                     self.have[i, j] = max(one, LEAST)
         if leaders == 1 and plays > 1:
-            self.take_turns(game, seen, view, rng, plays)
+            self.schedule_block(problem, stats, state, rng, plays)
             return
         for p in range(plays):
-            self.weigh(seen, best)
-            self.build(game, seen, view)
-            self.enter(seen, view, p)
+            self.weigh(stats, best)
+            self.build(problem, stats, state)
+            self.enter(stats, state, p)
 
-    def gap(self, seen: Seen, i: int, j: int) -> float:
+    def gap(self, stats: Statistics, i: int, j: int) -> float:
         """The estimated lead of an arm over another, in units in which J counts."""
-        lead = float(seen.mean[i] - seen.mean[j])
-        return lead if self.known else lead / math.sqrt(seen.blocks.variance())
+        lead = float(stats.mean[i] - stats.mean[j])
+        return lead if self.variance_known else lead / math.sqrt(stats.batch.variance())
 
     def rivals(self, best: Floats, i: int, j: int) -> bool:
         """Whether arm i, of the leader, could be exchanged for arm j."""
         same = self.group[i] == self.group[j] and self.group[i] >= 0
         return bool(same and best[i] > best[j])
 
-    def per_play(self, seen: Seen, i: int, j: int) -> float:
+    def per_play(self, stats: Statistics, i: int, j: int) -> float:
         """The information of one play on a pair that it has."""
-        first, second = float(seen.blocks.precision[i]), float(seen.blocks.precision[j])
+        first, second = float(stats.batch.precision[i]), float(stats.batch.precision[j])
         return first / (first + second) * second
 
-    def weigh(self, seen: Seen, best: Floats) -> None:
+    def weigh(self, stats: Statistics, best: Floats) -> None:
         """What each pair is worth, by a soft minimum over the evidence at the end of the block."""
-        least, blocks = math.inf, seen.blocks
+        least, blocks = math.inf, stats.batch
         for i in range(best.size):
             for j in range(best.size):
                 self.worth[i, j] = 0.0
                 if self.rivals(best, i, j):
-                    gap = self.gap(seen, i, j)
+                    gap = self.gap(stats, i, j)
                     least = min(least, self.have[i, j] + 0.5 * gap * gap * self.extra[i, j])
         for i in range(best.size):
             for j in range(best.size):
                 if self.rivals(best, i, j):
-                    gap = self.gap(seen, i, j)
+                    gap = self.gap(stats, i, j)
                     over = self.have[i, j] + 0.5 * gap * gap * self.extra[i, j] - least
                     self.worth[i, j] = math.exp(-min(over, FAR)) * (
                         gap * gap + SLIGHT / blocks.precision[i]
                     )
                     self.worth[j, i] = self.worth[i, j]
 
-    def met(self, seen: Seen, best: Floats, a: int) -> float:
+    def met(self, stats: Statistics, best: Floats, a: int) -> float:
         """In how many plays an arm was compared with one of the leader, or as good as."""
-        most, blocks = 0.0, seen.blocks
+        most, blocks = 0.0, stats.batch
         for i in range(best.size):
             if best[i] > 0.5 and self.group[i] == self.group[a]:
                 known = blocks.sure[i, a] + self.extra[i, a]
-                most = max(most, known / self.per_play(seen, i, a))
+                most = max(most, known / self.per_play(stats, i, a))
         return float(most)
 
     def floor(self, t: int) -> float:
@@ -132,22 +136,22 @@ class PlatesPart(NamedTuple):
         even = t * self.queue.shape[1] / self.score.size
         return float(EXPLORE * math.sqrt(even) * even / (even + EASE))
 
-    def build(self, game: Game, seen: Seen, view: View) -> None:
+    def build(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> None:
         """The play that is worth most, greedily: from the arm that was compared too little, or else
         the best pair on, the arm that adds most.
         """
-        d, most, total, first, second = view.best.size, -1.0, 0.0, -1, -1
-        least = self.floor(seen.clock[0])
+        d, most, total, first, second = state.leader.size, -1.0, 0.0, -1, -1
+        least = self.floor(stats.n_rounds[0])
         for a in range(d):
-            if view.best[a] < 0.5 and self.group[a] >= 0:
-                known = self.met(seen, view.best, a)
+            if state.leader[a] < 0.5 and self.group[a] >= 0:
+                known = self.met(stats, state.leader, a)
                 if known < least:
                     first, second, least = a, a, known
         lags = first >= 0
         for i in range(d):
             for j in range(d):
                 total += self.worth[i, j]
-                if not lags and view.best[i] > view.best[j] and self.worth[i, j] > most:
+                if not lags and state.leader[i] > state.leader[j] and self.worth[i, j] > most:
                     most, first, second = self.worth[i, j], i, j
         for a in range(d):
             self.forced[a] = 1.0 if a in (first, second) else 0.0
@@ -155,10 +159,10 @@ class PlatesPart(NamedTuple):
         while True:
             for a in range(d):
                 self.score[a] = 2.0 * total if self.forced[a] > 0.5 else self.need[a]
-            game.actions.argmax(self.score, view.action)
+            problem.actions.argmax(self.score, state.action)
             more = -1
             for a in range(d):
-                fresh = view.action[a] > 0.5 and self.forced[a] < 0.5
+                fresh = state.action[a] > 0.5 and self.forced[a] < 0.5
                 if fresh and (more < 0 or self.need[a] > self.need[more]):
                     more = a
             if more < 0:
@@ -167,36 +171,38 @@ class PlatesPart(NamedTuple):
             for a in range(d):
                 self.need[a] += self.worth[a, more]
 
-    def enter(self, seen: Seen, view: View, p: int) -> None:
+    def enter(self, stats: Statistics, state: RoundState, p: int) -> None:
         """Into the queue, with what it is expected to add."""
         n = 0
         for k in range(self.queue.shape[1]):
             self.queue[p, k] = -1
-        for a in range(view.action.size):
-            if view.action[a] > 0.5:
+        for a in range(state.action.size):
+            if state.action[a] > 0.5:
                 self.queue[p, n] = a
                 n += 1
         for k in range(n):
             for m in range(n):
                 if m != k:
                     a, b = self.queue[p, k], self.queue[p, m]
-                    self.extra[a, b] += self.per_play(seen, a, b)
+                    self.extra[a, b] += self.per_play(stats, a, b)
 
-    def take_turns(self, game: Game, seen: Seen, view: View, rng: Random, plays: int) -> None:
+    def schedule_block(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random, plays: int
+    ) -> None:
         """A block around a single leader: it is in every play, the others by turns, as often as
         they need.
         """
-        best, d, total = view.best, view.best.size, 0.0
+        best, d, total = state.leader, state.leader.size, 0.0
         leader = 0
         for a in range(d):
             if best[a] > 0.5 and self.group[a] >= 0:
                 leader = a
-        goal = game.judge.level(seen.clock[0], 0) + MORE
-        floor = self.floor(seen.clock[0])
+        goal = problem.stopping.critical_value(stats.n_rounds[0], 0) + MORE
+        floor = self.floor(stats.n_rounds[0])
         for j in range(d):
             self.need[j] = 0.0
             if j != leader and self.group[j] == self.group[leader]:
-                gap = max(self.gap(seen, leader, j), NEAR / math.sqrt(seen.blocks.precision[j]))
+                gap = max(self.gap(stats, leader, j), NEAR / math.sqrt(stats.batch.precision[j]))
                 have = self.have[leader, j] + 0.5 * gap * gap * self.extra[leader, j]
                 self.need[j] = max(goal - have, 1e-3) / (gap * gap)
                 total += self.need[j]
@@ -221,31 +227,31 @@ class PlatesPart(NamedTuple):
             for j in range(d):
                 self.forced[j] += self.need[j]
                 self.score[j] = self.forced[j]
-                if j != leader and self.group[j] >= 0 and self.met(seen, best, j) < floor:
+                if j != leader and self.group[j] >= 0 and self.met(stats, best, j) < floor:
                     self.score[j] += float(d * plays)
             self.score[leader] = 4.0 * d * (plays + 2.0)
-            game.actions.argmax(self.score, view.action)
+            problem.actions.argmax(self.score, state.action)
             for j in range(d):
-                if view.action[j] > 0.5:
+                if state.action[j] > 0.5:
                     self.forced[j] -= 1.0
-            self.enter(seen, view, p)
+            self.enter(stats, state, p)
 
 
-class PlatesSetup:
+class BoundFrankWolfeBlocks:
     """Blocks of plays on a problem."""
 
     alike = True
 
-    def __init__(self, problem: Question) -> None:
+    def __init__(self, problem: ProblemLike) -> None:
         self.problem, d = problem, problem.actions.d
         group = np.full(d, -1, np.int64)
         for g, arms in enumerate(exchangeable(problem.answers)):
             group[list(arms)] = g
         have, worth, extra = np.zeros((3, d, d))
         forced, score, need = np.zeros((3, d))
-        queue = np.full((ROOM, problem.actions.largest()), -1, np.int64)
-        part = PlatesPart(
-            problem.rewards.known,
+        queue = np.full((ROOM, problem.actions.max_size()), -1, np.int64)
+        kernel = FrankWolfeBlocksKernel(
+            problem.rewards.variance_known,
             group,
             SCALES.copy(),
             queue,
@@ -257,14 +263,14 @@ class PlatesSetup:
             score,
             need,
         )
-        self._original = Original(part)
+        self._original = LazyTemplate(kernel)
 
-    def fresh(self, rng: Random) -> tuple[PlatesPart, Ints]:
+    def start_run(self, rng: Random) -> tuple[FrankWolfeBlocksKernel, Ints]:
         plays = joining(self.problem.actions, self.problem.answers, rng)
         return self._original.copy(), padded(plays)
 
-    def enlarge(self, rule: PlatesPart) -> PlatesPart:
+    def resize(self, rule: FrankWolfeBlocksKernel) -> FrankWolfeBlocksKernel:
         return rule
 
-    def figures(self, rule: PlatesPart) -> dict[str, int]:
+    def diagnostics(self, rule: FrankWolfeBlocksKernel) -> dict[str, int]:
         return {}

@@ -19,19 +19,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import (
-    Catalogue,
-    Mixture,
-    enlarge_catalogue,
-    fill_catalogue,
-    make_mixture,
+    ActionTable,
+    SparseWeights,
+    enlarge_action_table,
+    fill_action_table,
+    make_sparse_weights,
 )
-from ..engine.kernels import Original, grown
+from ..engine.kernels import LazyTemplate, copy_into
 from ..engine.likelihood_ratio import alike, differ
-from ..engine.protocols import Game, Tracker
-from ..engine.state import Fixed, Floats, Ints, Random, View, vector
-from ..engine.statistics import Seen
+from ..engine.protocols import ProblemKernel, Tracker
+from ..engine.state import Fixed, Floats, Ints, Random, RoundState, vector
+from ..engine.statistics import Statistics
 from ..errors import InputError, TooManySetsError
-from ..stopping.base import Question
+from ..stopping.base import ProblemLike
 from ._exploration import padded, square, start_sets
 from ._matrix_game import MatrixGame, make_matrix
 from ._trackers import make_tracker
@@ -42,11 +42,11 @@ CRUMB = 1e-9  # a weight this small in a solution is rounding
 EXACT = 1e-9  # of F + r: a gap this small is none
 
 
-class FWSPart(NamedTuple):
+class FWSKernel(NamedTuple):
     lists: Fixed  # float64[answers, d]: all answers
     home: Ints  # the numbers of X_0 in the catalogue
-    catalogue: Catalogue  # the plays met so far
-    mixture: Mixture  # z(t)
+    table: ActionTable  # the plays met so far
+    weights: SparseWeights  # z(t)
     tracker: Tracker
     past: Floats  # float64[d]: the sum of all z~, with the start's
     steps: Ints  # int64[1]: of how many; in a study, plays may be another's
@@ -60,49 +60,51 @@ class FWSPart(NamedTuple):
     slope: Floats  # h
     trial: Floats  # z~, or a mixture of gradients
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        t, cover = seen.clock[0] + 1, self.home.size
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        t, cover = stats.n_rounds[0] + 1, self.home.size
         for a in range(self.share.size):
             self.share[a] = self.past[a] / self.steps[0]
         self.steps[0] += 1
         least, radius, number = 0.0, t**-0.9 / cover, 0
         forced = square(t // cover)
         if not forced:
-            least = self.appraise(game, seen, view)
+            least = self.appraise(problem, stats, state)
             number = self.below(least + radius)
         if forced or least <= 0.0 or number == 0:  # 0: the best answer is not unique
             self.spread()
         else:
-            self.climb(game, seen, view, number, least + radius)
-        self.catalogue.enter(self.mixture)
+            self.climb(problem, stats, state, number, least + radius)
+        self.table.add_weights(self.weights)
         for a in range(self.past.size):
-            self.past[a] += self.mixture.arms[a]
-        chosen = self.tracker.track(self.catalogue, self.mixture, rng)
-        self.catalogue.played[chosen] += 1.0
-        self.catalogue.write(chosen, view.action)
+            self.past[a] += self.weights.marginals[a]
+        chosen = self.tracker.track(self.table, self.weights, rng)
+        self.table.n_plays[chosen] += 1.0
+        self.table.decode(chosen, state.action)
 
     def spread(self) -> None:
         """z: uniform over X_0."""
         for i in range(self.home.size):
-            self.mixture.ids[i] = self.home[i]
-            self.mixture.weight[i] = 1.0 / self.home.size
-        self.mixture.size[0] = self.home.size
+            self.weights.ids[i] = self.home[i]
+            self.weights.values[i] = 1.0 / self.home.size
+        self.weights.size[0] = self.home.size
 
-    def appraise(self, game: Game, seen: Seen, view: View) -> float:
+    def appraise(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
         """f_J at x~(t-1) for all answers, infinite for the leader; returns F."""
         least = math.inf
         for j in range(self.value.size):
             self.value[j] = math.inf
-            if not alike(self.lists[j], view.best):
-                self.value[j] = self.apart(game, seen, view, j)
+            if not alike(self.lists[j], state.leader):
+                self.value[j] = self.apart(problem, stats, state, j)
                 least = min(least, self.value[j])
         return least
 
-    def apart(self, game: Game, seen: Seen, view: View, j: int) -> float:
+    def apart(self, problem: ProblemKernel, stats: Statistics, state: RoundState, j: int) -> float:
         """f_J, with the means at which J is as good in view.alternative[arms]."""
-        n = differ(view.best, self.lists[j], self.arms, self.sign)
-        return game.rewards.distance(
-            seen.mean, self.share, self.arms, self.sign, n, view.alternative
+        n = differ(state.leader, self.lists[j], self.arms, self.sign)
+        return problem.rewards.transportation_cost(
+            stats.mean, self.share, self.arms, self.sign, n, state.alternative_means
         )
 
     def below(self, bar: float) -> int:
@@ -114,37 +116,43 @@ class FWSPart(NamedTuple):
                 number += 1
         return number
 
-    def gradient(self, game: Game, seen: Seen, view: View, j: int) -> None:
+    def gradient(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, j: int
+    ) -> None:
         """Write h, the gradient of f_J at x~(t-1)."""
         for a in range(self.slope.size):
-            view.alternative[a] = seen.mean[a]
-        self.apart(game, seen, view, j)
+            state.alternative_means[a] = stats.mean[a]
+        self.apart(problem, stats, state, j)
         for a in range(self.slope.size):
             self.slope[a] = 0.0
-            if self.lists[j, a] != view.best[a]:
-                self.slope[a] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
+            if self.lists[j, a] != state.leader[a]:
+                self.slope[a] = problem.rewards.divergence(
+                    stats.mean[a], state.alternative_means[a], a
+                )
 
-    def climb(self, game: Game, seen: Seen, view: View, number: int, bar: float) -> None:
+    def climb(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, number: int, bar: float
+    ) -> None:
         """z: max over plays, min over near rivals, of <z, h_J> - f_J + bar."""
         matrix, rival = self.matrix, self.near[0]
         matrix.used[0], matrix.used[1] = 0, 0
         for i in range(number):
             if self.value[self.near[i]] < self.value[rival]:
                 rival = self.near[i]
-        self.gradient(game, seen, view, rival)
-        game.actions.argmax(self.slope, view.action)
+        self.gradient(problem, stats, state, rival)
+        problem.actions.argmax(self.slope, state.action)
         while True:
-            new = matrix.enter(view.action)
-            if not self.known(rival):
+            new = matrix.enter(state.action)
+            if not self.variance_known(rival):
                 self.met[matrix.used[1]] = rival
-                matrix.meet(self.slope, bar - self.value[rival])
+                matrix.add_column(self.slope, bar - self.value[rival])
             elif not new:
                 break
             matrix.match(bar)
-            matrix.blend(matrix.mine, matrix.used[0], matrix.rows, self.trial)
+            matrix.blend(matrix.row_strategy, matrix.used[0], matrix.rows, self.trial)
             low = math.inf  # the least that this mixture is paid, and by whom
             for i in range(number):
-                self.gradient(game, seen, view, self.near[i])
+                self.gradient(problem, stats, state, self.near[i])
                 pays = bar - self.value[self.near[i]]
                 for a in range(self.slope.size):
                     pays += self.trial[a] * self.slope[a]
@@ -152,17 +160,17 @@ class FWSPart(NamedTuple):
                     low, rival = pays, self.near[i]
             high = 0.0  # the most that any play is paid by the rivals' mixture
             for j in range(matrix.used[1]):
-                high += matrix.theirs[j] * matrix.ground[j]
-            matrix.blend(matrix.theirs, matrix.used[1], matrix.columns, self.trial)
-            game.actions.argmax(self.trial, view.action)
+                high += matrix.column_strategy[j] * matrix.ground[j]
+            matrix.blend(matrix.column_strategy, matrix.used[1], matrix.columns, self.trial)
+            problem.actions.argmax(self.trial, state.action)
             for a in range(self.trial.size):
-                high += view.action[a] * self.trial[a]
+                high += state.action[a] * self.trial[a]
             if high <= low + EXACT * bar or matrix.used[1] == self.met.size:
                 break
-            self.gradient(game, seen, view, rival)
+            self.gradient(problem, stats, state, rival)
         self.take()
 
-    def known(self, rival: int) -> bool:
+    def variance_known(self, rival: int) -> bool:
         """Whether a rival is in the matrix game."""
         for j in range(self.matrix.used[1]):  # noqa: SIM110  (compiled)
             if self.met[j] == rival:
@@ -173,36 +181,36 @@ class FWSPart(NamedTuple):
         """The game's mixture of plays becomes z."""
         matrix, size, total = self.matrix, 0, 0.0
         for i in range(matrix.used[0]):
-            if matrix.mine[i] > CRUMB:
-                total += matrix.mine[i]
+            if matrix.row_strategy[i] > CRUMB:
+                total += matrix.row_strategy[i]
         for i in range(matrix.used[0]):
-            if matrix.mine[i] > CRUMB:
-                self.mixture.ids[size] = self.catalogue.find(matrix.rows[i])
-                self.mixture.weight[size] = matrix.mine[i] / total
+            if matrix.row_strategy[i] > CRUMB:
+                self.weights.ids[size] = self.table.lookup(matrix.rows[i])
+                self.weights.values[size] = matrix.row_strategy[i] / total
                 size += 1
-        self.mixture.size[0] = size
+        self.weights.size[0] = size
 
-    def full(self) -> bool:
-        return bool(self.catalogue.size[0] + self.mixture.ids.size > self.catalogue.length.size)
+    def needs_resize(self) -> bool:
+        return bool(self.table.size[0] + self.weights.ids.size > self.table.sizes.size)
 
 
-class FWSSetup:
+class BoundFWS:
     """FWS on a problem."""
 
     alike = True
 
-    def __init__(self, problem: Question) -> None:
+    def __init__(self, problem: ProblemLike) -> None:
         d, actions = problem.actions.d, problem.actions
         sets = start_sets("covering", actions, None)
         room = len(sets) + 4 * d + 32
-        catalogue = fill_catalogue(sets, 2 * room, actions.largest())
-        catalogue.played[: len(sets)] = catalogue.owed[: len(sets)] = 1.0
+        table = fill_action_table(sets, 2 * room, actions.max_size())
+        table.n_plays[: len(sets)] = table.cumulative_weight[: len(sets)] = 1.0
         lists = np.array([vector(chosen, d) for chosen in _listed(problem)])
-        part = FWSPart(
+        kernel = FWSKernel(
             lists,
             np.arange(len(sets)),
-            catalogue,
-            make_mixture(room, d),
+            table,
+            make_sparse_weights(room, d),
             make_tracker("C", 2 * room),
             sum((vector(chosen, d) for chosen in sets), np.zeros(d)),
             np.array([len(sets)]),
@@ -216,25 +224,25 @@ class FWSSetup:
             np.zeros(d),
             np.zeros(d),
         )
-        self.original, self.rows = Original(part), padded(sets)
+        self.original, self.rows = LazyTemplate(kernel), padded(sets)
 
-    def fresh(self, rng: Random) -> tuple[FWSPart, Ints]:
+    def start_run(self, rng: Random) -> tuple[FWSKernel, Ints]:
         return self.original.copy(), self.rows
 
-    def enlarge(self, rule: FWSPart) -> FWSPart:
-        room = 4 * rule.catalogue.played.size
+    def resize(self, rule: FWSKernel) -> FWSKernel:
+        room = 4 * rule.table.n_plays.size
         return rule._replace(
-            catalogue=enlarge_catalogue(rule.catalogue, room),
-            tracker=grown(rule.tracker, make_tracker("C", room)),
+            table=enlarge_action_table(rule.table, room),
+            tracker=copy_into(rule.tracker, make_tracker("C", room)),
         )
 
-    def figures(self, rule: FWSPart) -> dict[str, int]:
-        return {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
+    def diagnostics(self, rule: FWSKernel) -> dict[str, int]:
+        return {"support": int(rule.weights.size[0]), "met": int(rule.table.size[0])}
 
 
-def _listed(problem: Question) -> list[tuple[int, ...]]:
+def _listed(problem: ProblemLike) -> list[tuple[int, ...]]:
     try:
-        return problem.answers.sets(LISTED)
+        return problem.answers.to_list(LISTED)
     except TooManySetsError as error:
         raise TooManySetsError(
             "fws-lists",
@@ -256,13 +264,13 @@ class FWS(RuleBase):
     [(0,), (0,), (0,)]
     """
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
-    def setup(self, problem: Question) -> FWSSetup:
-        if problem.rewards.levels():
+    def bind(self, problem: ProblemLike) -> BoundFWS:
+        if problem.rewards.has_batch_effect():
             raise InputError(
                 "fws-levels",
                 "FWS is not defined where every play has a level of its own",
                 remedy="use the rule 'frank-wolfe'",
             )
-        return FWSSetup(problem)
+        return BoundFWS(problem)

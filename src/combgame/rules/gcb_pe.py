@@ -16,53 +16,61 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._messages import Sentence
-from .._values import impartial
-from ..engine.protocols import FixedSizeDefaults, Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, Random, View
-from ..engine.statistics import Seen
-from ..errors import SEED, must_be, real, unknown, whole
-from ..rewards import License
-from ..stopping.base import Question, Rests, Stopping, Validity, earned
+from .._messages import Message
+from .._values import symmetric
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, Random, RoundState
+from ..engine.statistics import Statistics
+from ..errors import SEED, check_int, invalid_argument, is_real, unknown_name
+from ..rewards import Assumption
+from ..stopping.base import (
+    ProblemLike,
+    ProofRequirements,
+    Stopping,
+    Validity,
+    validity_from_assumptions,
+)
 from ._exploration import padded, start_sets
-from .base import FixedSetup, RuleBase
+from .base import FixedBoundRule, RuleBase
 
 COVERINGS = ("minimal", "random")
 
 
 @kernel(FixedSizeDefaults)
-class RepeatPart(NamedTuple):
+class RepeatKernel(NamedTuple):
     """The covering, over and over."""
 
     rows: Ints
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        row = self.rows[seen.clock[0] % self.rows.shape[0]]
-        for a in range(view.action.size):
-            view.action[a] = 0.0
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        row = self.rows[stats.n_rounds[0] % self.rows.shape[0]]
+        for a in range(state.action.size):
+            state.action[a] = 0.0
         for j in range(row.size):
             if row[j] >= 0:
-                view.action[row[j]] = 1.0
+                state.action[row[j]] = 1.0
 
 
-class RadiusPart(NamedTuple):
+class RadiusKernel(NamedTuple):
     """2 L_p rad_n at the end of pass n, infinite in between."""
 
     passes: int  # rounds in a pass
     factor: float  # 2 L_p scale beta_sigma
     delta: Floats
 
-    def level(self, t: int, which: int) -> float:
+    def critical_value(self, t: int, index: int) -> float:
         n = t // self.passes
         if n == 0 or t % self.passes != 0:
             return math.inf
         return self.factor * math.sqrt(
-            2.0 * (math.log(4.0) + 2.0 * math.log(n) + 2.0 - math.log(self.delta[which])) / n
+            2.0 * (math.log(4.0) + 2.0 * math.log(n) + 2.0 - math.log(self.delta[index])) / n
         )
 
 
 @kernel(StoppingDefaults)
-class LeadPart(NamedTuple):
+class LeadKernel(NamedTuple):
     """The evidence is the lead over the second best, at the end of a pass; d oracle calls find that
     one.
 
@@ -75,26 +83,33 @@ class LeadPart(NamedTuple):
     score: Floats  # scratch
     trial: Floats
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
         """How far the best leads the second best, at the estimates; 0 within a pass."""
-        t = seen.clock[0]
+        t = stats.n_rounds[0]
         if t < self.passes or t % self.passes != 0:
             return 0.0
-        return self.weakest(game, seen, view.best, view.rival, view.alternative)
+        return self.least_evidence(
+            problem, stats, state.leader, state.rival, state.alternative_means
+        )
 
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
     ) -> float:
         score, trial, lead, force, value = self.score, self.trial, math.inf, 1.0, 0.0
         for a in range(best.size):
-            alternative[a] = seen.mean[a]
-            score[a] = seen.feasible[a]
+            alternative[a] = stats.mean[a]
+            score[a] = stats.projected_mean[a]
             force += 2.0 * abs(score[a])
             value += best[a] * score[a]
         for a in range(best.size):
             kept = score[a]
             score[a] = -force if best[a] > 0.5 else force
-            game.answers.argmax(score, trial)
+            problem.answers.argmax(score, trial)
             score[a] = kept
             if trial[a] == best[a]:
                 continue  # every set has this arm, or none has
@@ -107,10 +122,12 @@ class LeadPart(NamedTuple):
                     rival[b] = trial[b]
         return lead
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         lead = 0.0
         for a in range(best.size):
-            lead += (best[a] - rival[a]) * seen.feasible[a]
+            lead += (best[a] - rival[a]) * stats.projected_mean[a]
         return lead
 
 
@@ -126,71 +143,81 @@ class GCBPE(RuleBase):
     [(0,), (0,), (0,)]
     """
 
-    impartial: ClassVar[bool] = True
-    scale: float | None = None
+    symmetric: ClassVar[bool] = True
+    noise_scale: float | None = None
     covering: str = "minimal"
-    draw: int = 0
+    covering_seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.covering, str) or self.covering not in COVERINGS:
-            raise unknown("covering", self.covering, COVERINGS, of="GCBPE")
-        object.__setattr__(self, "draw", whole("draw", self.draw, 0, of="GCBPE", most=SEED))
-        if self.scale is not None and not (real(self.scale) and 0.0 < self.scale < math.inf):
-            raise must_be(
+            raise unknown_name("covering", self.covering, COVERINGS, of="GCBPE")
+        object.__setattr__(
+            self, "draw", check_int("draw", self.covering_seed, 0, of="GCBPE", most=SEED)
+        )
+        if self.noise_scale is not None and not (
+            is_real(self.noise_scale) and 0.0 < self.noise_scale < math.inf
+        ):
+            raise invalid_argument(
                 "scale",
-                self.scale,
+                self.noise_scale,
                 "a positive number, or None for the noise of the rewards",
                 of="GCBPE",
             )
-        if self.scale is not None:
-            object.__setattr__(self, "scale", float(self.scale))
+        if self.noise_scale is not None:
+            object.__setattr__(self, "scale", float(self.noise_scale))
 
-    def numbered(self, order: Ints) -> "GCBPE | None":
+    def permuted(self, order: Ints) -> "GCBPE | None":
         """With a covering of its own, if it is drawn."""
-        if self.covering == "minimal" or not impartial(self):
-            return self if impartial(self) else None
-        drawn = np.random.SeedSequence([self.draw, *order.tolist()]).generate_state(1)
-        return replace(self, draw=int(drawn[0]))
+        if self.covering == "minimal" or not symmetric(self):
+            return self if symmetric(self) else None
+        drawn = np.random.SeedSequence([self.covering_seed, *order.tolist()]).generate_state(1)
+        return replace(self, covering_seed=int(drawn[0]))
 
-    def setup(self, problem: Question) -> FixedSetup:
-        start, rng = "covering", np.random.default_rng(self.draw)
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        start, rng = "covering", np.random.default_rng(self.covering_seed)
         if self.covering == "random":
             start = "random-covering"
         rows = padded(start_sets(start, problem.actions, rng))
-        return FixedSetup(RepeatPart(rows), rows)
+        return FixedBoundRule(RepeatKernel(rows), rows)
 
-    def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:
-        noise = float(problem.rewards.spread(problem.actions.d).max())
-        scale = noise if self.scale is None else self.scale
-        observed, rows = len(problem.actions.observable()), self.setup(problem).rows
-        factor = 2.0 * math.sqrt(problem.answers.largest()) * scale * beta_sigma(observed)
+    def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping:
+        noise = float(problem.rewards.sub_gaussian_scale(problem.actions.d).max())
+        scale = noise if self.noise_scale is None else self.noise_scale
+        observed, rows = len(problem.actions.observable_arms()), self.bind(problem).rows
+        factor = 2.0 * math.sqrt(problem.answers.max_size()) * scale * beta_sigma(observed)
 
-        def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
             d = problem.actions.d
-            return game._replace(judge=LeadPart(threshold, len(rows), np.zeros(d), np.zeros(d)))
+            return kernel._replace(
+                stopping=LeadKernel(threshold, len(rows), np.zeros(d), np.zeros(d))
+            )
 
         if observed < 2:
             few = "the argument for GCB-PE's radius needs two arms at least"
-            why = Validity(False, Sentence("radius-of-one-arm", few))
+            why = Validity(False, Message("radius-of-one-arm", few))
         elif scale < noise:
             low = "GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards"
-            why = Validity(False, Sentence("radius-too-small", low, scale=scale, noise=noise))
+            why = Validity(False, Message("radius-too-small", low, scale=scale, noise=noise))
         else:
-            radius = Sentence(
+            radius = Message(
                 "radius",
                 "GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} "
                 "(docs/algorithms.md)",
                 scale=scale,
             )
-            why = earned("GCB-PE's radius", {License.SUB_GAUSSIAN: radius}, problem.rewards)
+            why = validity_from_assumptions(
+                "GCB-PE's radius", {Assumption.SUB_GAUSSIAN: radius}, problem.rewards
+            )
         return Stopping(
             "gcb-pe",
-            RadiusPart(len(rows), factor, np.asarray(deltas, dtype=float)),
+            RadiusKernel(len(rows), factor, np.asarray(deltas, dtype=float)),
             watch,
             why,
             likelihood=False,
-            rests=Rests(("argmax", "largest"), ("covering",), ("licenses", "divergence", "spread")),
+            rests=ProofRequirements(
+                ("argmax", "largest"), ("covering",), ("assumptions", "divergence", "spread")
+            ),
         )
 
 

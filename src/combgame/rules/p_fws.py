@@ -9,7 +9,7 @@ N / (t - 1), the shares of the rounds before, and the best action for it is play
 published finds the most confusing parameter approximately, by a no-regret method; here it is exact.
 
 Its public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) does otherwise, and
-`draws` does as that: t are the rounds already played; the test for forced rounds is never true;
+`n_draws` does as that: t are the rounds already played; the test for forced rounds is never true;
 shares are N / sum N; there are d in place of |X_0|; points of the ball have a uniform radius; the
 rival is the nearest of some that are drawn (`stopping/sampled_alternatives.py`), and its gradient
 is divided by the squares of unperturbed shares.
@@ -21,37 +21,39 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, View
-from ..engine.statistics import Seen
-from ..errors import whole
-from ..stopping.base import Question
-from ..stopping.sampled_alternatives import DrawnSearch, make_search
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Floats, Ints, Random, RoundState
+from ..engine.statistics import Statistics
+from ..errors import check_int
+from ..stopping.base import ProblemLike
+from ..stopping.sampled_alternatives import SampledSearch, make_search
 from ._exploration import padded, square, start_sets
-from .base import FixedSetup, RuleBase
+from .base import FixedBoundRule, RuleBase
 
 
 @kernel(FixedSizeDefaults)
-class PFWSPart(NamedTuple):
+class PFWSKernel(NamedTuple):
     rows: Ints  # X_0: a row of arms each, filled up with -1
-    search: DrawnSearch  # in the public code's way, if it has draws
+    search: SampledSearch  # in the public code's way, if it has draws
     ball: Floats  # a point of the unit ball
     weight: Floats  # the perturbed shares
     score: Floats  # the averaged gradient
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        done, cover, d = seen.clock[0], self.rows.shape[0], self.score.size
-        if self.search.draws > 0:
-            self.wander(game, seen, view, rng)
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        done, cover, d = stats.n_rounds[0], self.rows.shape[0], self.score.size
+        if self.search.n_draws > 0:
+            self.wander(problem, stats, state, rng)
             return
         t = done + 1  # the round that is played now
         if square(t // cover):
             row = self.rows[done % cover]  # X_0 in turn (docs/algorithms.md)
             for a in range(d):
-                view.action[a] = 0.0
+                state.action[a] = 0.0
             for j in range(row.size):
                 if row[j] >= 0:
-                    view.action[row[j]] = 1.0
+                    state.action[row[j]] = 1.0
             return
         eta = 1.0 / (4.0 * math.sqrt(t * cover))
         for a in range(d):
@@ -59,36 +61,47 @@ class PFWSPart(NamedTuple):
         for _ in range(math.ceil(t**0.25)):
             self.perturb(rng, 1.0 / d)
             for a in range(d):
-                self.weight[a] = max(seen.counts[a] / done + eta * self.ball[a], 0.0)
-            game.answers.nearest(
-                game.rewards, seen.mean, self.weight, view.best, view.rival, view.alternative
+                self.weight[a] = max(stats.counts[a] / done + eta * self.ball[a], 0.0)
+            problem.answers.nearest_alternative(
+                problem.rewards,
+                stats.mean,
+                self.weight,
+                state.leader,
+                state.rival,
+                state.alternative_means,
             )
             for a in range(d):
-                self.score[a] += game.rewards.divergence(seen.mean[a], view.alternative[a], a)
-        game.actions.argmax(self.score, view.action)
+                self.score[a] += problem.rewards.divergence(
+                    stats.mean[a], state.alternative_means[a], a
+                )
+        problem.actions.argmax(self.score, state.action)
 
-    def wander(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def wander(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         """The public code's way."""
-        t, d, total = seen.clock[0], self.score.size, 0.0
+        t, d, total = stats.n_rounds[0], self.score.size, 0.0
         for a in range(d):
             self.score[a] = 0.0
-            total += seen.counts[a]
+            total += stats.counts[a]
         eta = 1.0 / (4.0 * math.sqrt(t * d))
         for _ in range(math.ceil(t**0.25)):
             self.perturb(rng, 1.0)
             for a in range(d):
-                self.weight[a] = seen.counts[a] / total + eta * self.ball[a]
-            self.search.seek(game, seen.mean, self.weight, view.best, rng, view.rival)
+                self.weight[a] = stats.counts[a] / total + eta * self.ball[a]
+            self.search.seek(problem, stats.mean, self.weight, state.leader, rng, state.rival)
             lead, spread = 0.0, 0.0
             for a in range(d):
-                if view.rival[a] != view.best[a]:
-                    lead += (view.best[a] - view.rival[a]) * seen.mean[a]
-                    spread += game.rewards.blur(1.0, a) / self.weight[a]
+                if state.rival[a] != state.leader[a]:
+                    lead += (state.leader[a] - state.rival[a]) * stats.mean[a]
+                    spread += problem.rewards.quadratic_variance(1.0, a) / self.weight[a]
             for a in range(d):
-                if view.rival[a] != view.best[a]:
-                    slope = lead / spread * total / seen.counts[a]
-                    self.score[a] += 0.5 * slope * slope * game.rewards.blur(1.0, a)
-        game.actions.argmax(self.score, view.action)
+                if state.rival[a] != state.leader[a]:
+                    slope = lead / spread * total / stats.counts[a]
+                    self.score[a] += (
+                        0.5 * slope * slope * problem.rewards.quadratic_variance(1.0, a)
+                    )
+        problem.actions.argmax(self.score, state.action)
 
     def perturb(self, rng: Random, power: float) -> None:
         """A point of the unit ball, uniformly if power is 1/d; with a uniform radius if it is 1."""
@@ -114,18 +127,18 @@ class PFWS(RuleBase):
     [(0, 1), (0, 1), (0, 1)]
     """
 
-    impartial: ClassVar[bool] = True
-    draws: int | None = None
+    symmetric: ClassVar[bool] = True
+    n_draws: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.draws is not None:
-            whole("draws", self.draws, 1, of="PFWS")
+        if self.n_draws is not None:
+            check_int("draws", self.n_draws, 1, of="PFWS")
 
-    def setup(self, problem: Question) -> FixedSetup:
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
         d = problem.actions.d
         rows = padded(start_sets("covering", problem.actions, None))
-        search = DrawnSearch(0, 0.0, *np.zeros((4, d)))
-        if self.draws is not None:
-            search = make_search("PFWS", self.draws, problem)
-        return FixedSetup(PFWSPart(rows, search, *np.zeros((3, d))), rows)
+        search = SampledSearch(0, 0.0, *np.zeros((4, d)))
+        if self.n_draws is not None:
+            search = make_search("PFWS", self.n_draws, problem)
+        return FixedBoundRule(PFWSKernel(rows, search, *np.zeros((3, d))), rows)

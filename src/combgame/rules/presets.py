@@ -21,7 +21,7 @@ ttucb, ttts                  top two with other leaders: Jourdan, Degenne, NeurI
                              2016
 """
 
-from ..errors import UnknownNameError, unknown
+from ..errors import UnknownNameError, unknown_name
 from ..learners import LLOO, OFW, SFTPL, AdaHedge, Hedge
 from . import (
     CLUCB,
@@ -69,7 +69,7 @@ def make_rule(rule: "str | RuleBase") -> RuleBase:
     """
     if isinstance(rule, str):
         if rule not in PRESETS:
-            raise unknown("rule", rule, PRESETS)
+            raise unknown_name("rule", rule, PRESETS)
         return PRESETS[rule]
     if isinstance(rule, type) or not hasattr(rule, "setup"):
         raise UnknownNameError(

@@ -12,39 +12,48 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import Bonus, FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Random, View, vector
-from ..engine.statistics import Seen
-from ..learners.product_hedge import ProductHedgePart, product_hedge
-from ..stopping.base import Question
+from ..engine.protocols import ExplorationBonus, FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Floats, Random, RoundState, vector
+from ..engine.statistics import Statistics
+from ..learners.product_hedge import ProductHedgeKernel, product_hedge
+from ..stopping.base import ProblemLike
 from ._exploration import padded, start_sets
-from .base import FixedSetup, RuleBase
+from .base import FixedBoundRule, RuleBase
 from .bonuses import make_bonus
 from .combgame import optimism
 
 
 @kernel(FixedSizeDefaults)
-class ProductAdaHedgePart(NamedTuple):
-    learner: ProductHedgePart
-    bonus: Bonus
+class ProductAdaHedgeKernel(NamedTuple):
+    learner: ProductHedgeKernel
+    bonus: ExplorationBonus
     arms: Floats  # w~_t
     owed: Floats  # sum_s w~_s
     lag: Floats  # scratch
     visible: Floats  # 1 for arms that some action observes
     reward: Floats  # r_t
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         self.learner.weigh(self.arms)  # line 5: w~_t
         for a in range(self.lag.size):
             self.owed[a] += self.arms[a]
-            self.lag[a] = self.owed[a] - seen.counts[a]
-        game.actions.argmax(self.lag, view.action)  # line 6: A_t
-        game.answers.nearest(
-            game.rewards, seen.mean, self.arms, view.best, view.rival, view.alternative
+            self.lag[a] = self.owed[a] - stats.counts[a]
+        problem.actions.argmax(self.lag, state.action)  # line 6: A_t
+        problem.answers.nearest_alternative(
+            problem.rewards,
+            stats.mean,
+            self.arms,
+            state.leader,
+            state.rival,
+            state.alternative_means,
         )  # line 7: lambda_t
-        f = self.bonus.explore(seen.clock[0])
-        optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
-        self.learner.learn(game.actions, self.arms, self.reward)  # line 9
+        f = self.bonus.value(stats.n_rounds[0])
+        optimism(
+            problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
+        )  # line 8: r_t
+        self.learner.learn(problem.actions, self.arms, self.reward)  # line 9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,25 +70,25 @@ class ProductAdaHedge(RuleBase):
     [(0,), (0,)]
     """
 
-    impartial: ClassVar[bool] = True
-    bonus: str | Bonus = "stylised"
+    symmetric: ClassVar[bool] = True
+    bonus: str | ExplorationBonus = "stylised"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         make_bonus(self.bonus)
 
-    def setup(self, problem: Question) -> FixedSetup:
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
         actions, d = problem.actions, problem.actions.d
         learner, sets = product_hedge(actions), start_sets("covering", actions, None)
         # N~ = sum w~ at the start
         owed = np.bincount([a for chosen in sets for a in chosen], minlength=d).astype(float)
-        part = ProductAdaHedgePart(
+        kernel = ProductAdaHedgeKernel(
             learner,
             make_bonus(self.bonus),
             np.zeros(d),
             owed,
             np.zeros(d),
-            vector(actions.observable(), d),
+            vector(actions.observable_arms(), d),
             np.zeros(d),
         )
-        return FixedSetup(part, padded(sets))
+        return FixedBoundRule(kernel, padded(sets))

@@ -3,7 +3,7 @@ sampling rule.
 
 After t rounds L = ln(12 |I|^2 t^2 / delta). M = ceil(L / q) draws are made from the posterior,
 widened by C = L / phi(q)^2: N(mean_a, C sigma_a^2 / N_a), phi(q) the point that a standard normal
-exceeds with probability q. (The paper has C / N_a; see `width`. sigma_a is the spread of the
+exceeds with probability q. (The paper has C / N_a; see `posterior_scale`. sigma_a is the spread of the
 rewards, 1/2 for values 0 or 1; where none is stated, `draw_means` draws.) Each draw has its best
 answer; the one that leads the best answer at the estimates by most, in its own draw, is the rival,
 and the arm with the fewest values among those in which the two differ is played. If no draw has
@@ -18,24 +18,24 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Fixed, Floats, Random, View
-from ..engine.statistics import Seen
-from ..errors import must_be, positive, real, whole
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Fixed, Floats, Random, RoundState
+from ..engine.statistics import Statistics
+from ..errors import check_int, check_positive, invalid_argument, is_real
 from ..rewards.base import spread_of
-from ..stopping.base import Question
+from ..stopping.base import ProblemLike
 from ._exploration import draw_means, padded, start_sets
-from .base import UNSAID, FixedSetup, RuleBase
+from .base import UNSAID, FixedBoundRule, RuleBase
 
 TINY = 1e-9
 
 
 @kernel(FixedSizeDefaults)
-class ThompsonPart(NamedTuple):
+class ThompsonKernel(NamedTuple):
     base: float  # ln(12 |I|^2 / delta)
     q: float
     wide: float  # width / phi(q)^2
-    samples: int  # 0: as many as the formula says
+    n_samples: int  # 0: as many as the formula says
     stated: bool  # whether sigma is
     sigma: Fixed
     floor: Fixed  # the means that such rewards can have
@@ -46,45 +46,47 @@ class ThompsonPart(NamedTuple):
     rival: Floats
     score: Floats
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        level = self.base + 2.0 * math.log(max(seen.clock[0], 1))
-        draws = self.samples if self.samples > 0 else math.ceil(level / self.q)
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        level = self.base + 2.0 * math.log(max(stats.n_rounds[0], 1))
+        draws = self.n_samples if self.n_samples > 0 else math.ceil(level / self.q)
         for a in range(self.rival.size):  # if no draw has another: a stopping rule goes on
-            self.rival[a] = view.rival[a]
+            self.rival[a] = state.rival[a]
         most = 0.0
         scale = level * self.wide  # C
         for a in range(self.error.size):
-            self.error[a] = self.sigma[a] * math.sqrt(scale / max(seen.counts[a], 1.0))
+            self.error[a] = self.sigma[a] * math.sqrt(scale / max(stats.counts[a], 1.0))
         for _ in range(draws):
             if self.stated:
                 for a in range(self.means.size):
-                    drawn = seen.mean[a] + self.error[a] * rng.standard_normal()
-                    inside = game.rewards.project(drawn, a)
+                    drawn = stats.mean[a] + self.error[a] * rng.standard_normal()
+                    inside = problem.rewards.project(drawn, a)
                     # a bound on the mean holds; the ends of all that such rewards can have do not
                     bound = self.floor[a] < inside < self.ceiling[a]
                     self.means[a] = inside if bound else drawn
             else:
-                draw_means(game.rewards, seen, scale, rng, self.means)
-            game.answers.argmax(self.means, self.trial)
+                draw_means(problem.rewards, stats, scale, rng, self.means)
+            problem.answers.argmax(self.means, self.trial)
             lead = 0.0
             for a in range(self.trial.size):
-                lead += (self.trial[a] - view.best[a]) * self.means[a]
+                lead += (self.trial[a] - state.leader[a]) * self.means[a]
             if lead > most:
                 most = lead
                 for a in range(self.rival.size):
                     self.rival[a] = self.trial[a]
         first, total = -1, 0.0
         for a in range(self.score.size):
-            count = max(seen.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            count = max(stats.counts[a], 0.5)  # 0.5: an arm whose values went missing
             self.score[a] = TINY / (count * count)
-            if self.rival[a] != view.best[a]:
+            if self.rival[a] != state.leader[a]:
                 self.score[a] += 1.0 / count
-                if first < 0 or seen.counts[a] < seen.counts[first]:
+                if first < 0 or stats.counts[a] < stats.counts[first]:
                     first = a
             total += self.score[a]
         if first >= 0:
             self.score[first] += 2.0 * total + 1.0
-        game.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, state.action)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,43 +104,43 @@ class Thompson(RuleBase):
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
-    >>> rule = Thompson(samples=5)
+    >>> rule = Thompson(n_samples=5)
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=rule, runs=3, engine="python").answers
     [(0, 1), (0, 1), (0, 1)]
     """
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     q: float = 0.1
     delta: float | None = None
-    samples: int | None = None
-    width: float = 1.0
+    n_samples: int | None = None
+    posterior_scale: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (real(self.q) and 0.0 < self.q < 0.5):
-            raise must_be("q", self.q, "between 0 and 1/2", of="Thompson")
-        if self.delta is not None and not (real(self.delta) and 0.0 < self.delta < 1.0):
-            raise must_be("delta", self.delta, "between 0 and 1, or None", of="Thompson")
-        positive("width", self.width, of="Thompson")
+        if not (is_real(self.q) and 0.0 < self.q < 0.5):
+            raise invalid_argument("q", self.q, "between 0 and 1/2", of="Thompson")
+        if self.delta is not None and not (is_real(self.delta) and 0.0 < self.delta < 1.0):
+            raise invalid_argument("delta", self.delta, "between 0 and 1, or None", of="Thompson")
+        check_positive("width", self.posterior_scale, of="Thompson")
         for name in ("q", "delta", "width"):
             given = getattr(self, name)
             object.__setattr__(self, name, None if given is None else float(given))
-        if self.samples is not None:
-            whole("samples", self.samples, 1, of="Thompson")
+        if self.n_samples is not None:
+            check_int("samples", self.n_samples, 1, of="Thompson")
 
-    def at_deltas(self, deltas: Sequence[float]) -> "Thompson":
+    def with_deltas(self, deltas: Sequence[float]) -> "Thompson":
         return self if self.delta is not None else replace(self, delta=min(deltas))
 
-    def setup(self, problem: Question) -> FixedSetup:
-        sets = problem.answers.size_bound()
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        sets = problem.answers.n_sets_bound()
         base = math.log(12.0 / (self.delta or UNSAID)) + 2.0 * math.log(sets)
-        wide = self.width * NormalDist().inv_cdf(1.0 - self.q) ** -2.0
+        wide = self.posterior_scale * NormalDist().inv_cdf(1.0 - self.q) ** -2.0
         d, rewards = problem.actions.d, problem.rewards
-        spread = spread_of(rewards, d) if rewards.known else None
+        spread = spread_of(rewards, d) if rewards.variance_known else None
         sigma = np.ones(d) if spread is None else spread.copy()
-        floor, ceiling = rewards.range(d)
-        number, stated = self.samples or 0, spread is not None
-        part = ThompsonPart(
+        floor, ceiling = rewards.mean_range(d)
+        number, stated = self.n_samples or 0, spread is not None
+        kernel = ThompsonKernel(
             base, self.q, wide, number, stated, sigma, floor, ceiling, *np.zeros((5, d))
         )
-        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+        return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))

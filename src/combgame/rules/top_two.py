@@ -13,13 +13,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.likelihood_ratio import alike, differ
-from ..engine.protocols import Bonus, FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, View, vector
-from ..engine.statistics import Seen
-from ..errors import must_be, positive, real, unknown, whole
-from ..stopping.base import Question
+from ..engine.protocols import ExplorationBonus, FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Floats, Ints, Random, RoundState, vector
+from ..engine.statistics import Statistics
+from ..errors import check_int, check_positive, invalid_argument, is_real, unknown_name
+from ..stopping.base import ProblemLike
 from ._exploration import draw_means, lacking, padded, start_sets
-from .base import FixedSetup, RuleBase
+from .base import FixedBoundRule, RuleBase
 from .bonuses import make_bonus
 
 LEADERS = ("best", "ucb", "sample")
@@ -28,15 +28,15 @@ TINY = 1e-9  # of a play's worth: room in an action that the two leave goes to a
 
 
 @kernel(FixedSizeDefaults)
-class TopTwoPart(NamedTuple):
+class TopTwoKernel(NamedTuple):
     led: int  # by which of LEADERS
     challenged: int  # by which of CHALLENGERS
     beta: float  # the leader's share of the plays; 0: by information
-    tries: int
-    floor: float
-    ease: float
+    max_resamples: int
+    exploration: float
+    exploration_delay: float
     size: float  # K: the arms in an action
-    bonus: Bonus
+    bonus: ExplorationBonus
     visible: Floats  # 1 for arms that some action observes
     leader: Floats  # float64[d]
     rival: Floats
@@ -47,18 +47,22 @@ class TopTwoPart(NamedTuple):
     gain: Floats  # float64[d]: what a value of arms[i] is worth
     score: Floats
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        if lacking(self.floor, self.ease, self.size, self.visible, seen, self.score):
-            game.actions.argmax(self.score, view.action)
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        if lacking(
+            self.exploration, self.exploration_delay, self.size, self.visible, stats, self.score
+        ):
+            problem.actions.argmax(self.score, state.action)
             return
-        self.lead(game, seen, view, rng)
-        self.challenge(game, seen, view, rng)
+        self.lead(problem, stats, state, rng)
+        self.challenge(problem, stats, state, rng)
         n = differ(self.leader, self.rival, self.arms, self.sign)
-        self.appraise(game, seen, n)
-        first = self.pick(seen, n, rng)
+        self.appraise(problem, stats, n)
+        first = self.pick(stats, n, rng)
         total = 0.0
         for a in range(self.score.size):
-            count = max(seen.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            count = max(stats.counts[a], 0.5)  # 0.5: an arm whose values went missing
             self.score[a] = TINY / (count * count)
             total += self.score[a]
         for i in range(n):
@@ -66,57 +70,63 @@ class TopTwoPart(NamedTuple):
             total += self.gain[i]
         if n > 0:
             self.score[first] += 2.0 * total + 1.0
-        game.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, state.action)
 
-    def lead(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def lead(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         """Write the leader: the best answer at the estimates, at upper bounds, or at a draw."""
         if self.led == 0:
             for a in range(self.leader.size):
-                self.leader[a] = view.best[a]
+                self.leader[a] = state.leader[a]
             return
         if self.led == 1:
-            f = self.bonus.explore(seen.clock[0])
+            f = self.bonus.value(stats.n_rounds[0])
             for a in range(self.means.size):
-                level = f / max(seen.counts[a], 1.0)
-                self.means[a] = game.rewards.upper(seen.mean[a], level, a)
+                level = f / max(stats.counts[a], 1.0)
+                self.means[a] = problem.rewards.kl_ucb(stats.mean[a], level, a)
         else:
-            draw_means(game.rewards, seen, 1.0, rng, self.means)
-        game.answers.argmax(self.means, self.leader)
+            draw_means(problem.rewards, stats, 1.0, rng, self.means)
+        problem.answers.argmax(self.means, self.leader)
 
-    def challenge(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+    def challenge(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
         """Write the challenger: the best answer at a draw in which the leader is not, or the
         nearest rival. That of a leader which is not the best at the estimates is the best.
         """
         if self.challenged == 1:
-            for _ in range(self.tries):
-                draw_means(game.rewards, seen, 1.0, rng, self.means)
-                game.answers.argmax(self.means, self.rival)
+            for _ in range(self.max_resamples):
+                draw_means(problem.rewards, stats, 1.0, rng, self.means)
+                problem.answers.argmax(self.means, self.rival)
                 if not alike(self.rival, self.leader):
                     return
-        ahead = alike(view.best, self.leader)
+        ahead = alike(state.leader, self.leader)
         for a in range(self.rival.size):
-            self.rival[a] = view.rival[a] if ahead else view.best[a]
+            self.rival[a] = state.rival[a] if ahead else state.leader[a]
 
-    def appraise(self, game: Game, seen: Seen, n: int) -> None:
+    def appraise(self, problem: ProblemKernel, stats: Statistics, n: int) -> None:
         """What a value of each arm is worth: the gradient of the evidence, of which the largest
         is 1. Where there is no evidence, it is that of Gaussian values, 1 / N_a^2.
         """
-        value = game.rewards.distance(seen.mean, seen.counts, self.arms, self.sign, n, self.moved)
+        value = problem.rewards.transportation_cost(
+            stats.mean, stats.counts, self.arms, self.sign, n, self.moved
+        )
         top = 0.0
         for i in range(n):
             a = self.arms[i]
-            self.gain[i] = game.rewards.divergence(seen.mean[a], self.moved[a], a)
+            self.gain[i] = problem.rewards.divergence(stats.mean[a], self.moved[a], a)
             top = max(top, self.gain[i])
         if not (value > 0.0 and 0.0 < top < np.inf):
             top = 0.0
             for i in range(n):
-                count = max(seen.counts[self.arms[i]], 0.5)
+                count = max(stats.counts[self.arms[i]], 0.5)
                 self.gain[i] = 1.0 / (count * count)
                 top = max(top, self.gain[i])
         for i in range(n):
             self.gain[i] /= top
 
-    def pick(self, seen: Seen, n: int, rng: Random) -> int:
+    def pick(self, stats: Statistics, n: int, rng: Random) -> int:
         """The arm that is played for certain: with chances N_a times what a value is worth, which
         add up to the evidence; of the leader's arms with chance beta, if there is one.
         """
@@ -130,12 +140,12 @@ class TopTwoPart(NamedTuple):
         total = 0.0
         for i in range(n):
             if self.sign[i] != -side:
-                total += max(seen.counts[self.arms[i]], 0.5) * self.gain[i]
+                total += max(stats.counts[self.arms[i]], 0.5) * self.gain[i]
         left, chosen = rng.random() * total, -1
         for i in range(n):
             if self.sign[i] != -side:
                 chosen = self.arms[i]
-                left -= max(seen.counts[self.arms[i]], 0.5) * self.gain[i]
+                left -= max(stats.counts[self.arms[i]], 0.5) * self.gain[i]
                 if left < 0.0:
                     break
         return int(chosen)
@@ -148,7 +158,7 @@ class TopTwo(RuleBase):
 
     leader: "best" at the estimates (EB), at upper confidence bounds ("ucb": TTUCB) or at a draw
     from the posterior ("sample": TTTS); challenger: the "nearest" alternative (TC), or the best
-    answer at a draw in which that is not the leader ("sample": TTTS), after `tries` draws the
+    answer at a draw in which that is not the leader ("sample": TTTS), after `max_resamples` draws the
     nearest; beta: with what chance the arm is one of the leader's (None: in proportion to the
     evidence that each arm bears); explore, ease: as in `FrankWolfe`; bonus: as in `CombGame`.
 
@@ -159,42 +169,42 @@ class TopTwo(RuleBase):
     [(0,), (0,), (0,)]
     """
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     leader: str = "best"
     challenger: str = "nearest"
     beta: float | None = None
-    tries: int = 100
-    explore: float = 1.2
-    ease: float = 20.0
-    bonus: str | Bonus = "stylised"
+    max_resamples: int = 100
+    exploration: float = 1.2
+    exploration_delay: float = 20.0
+    bonus: str | ExplorationBonus = "stylised"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, known in (("leader", LEADERS), ("challenger", CHALLENGERS)):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:
-                raise unknown(name, value, known, of="TopTwo")
-        if self.beta is not None and not (real(self.beta) and 0.0 < self.beta < 1.0):
-            raise must_be("beta", self.beta, "between 0 and 1, or None", of="TopTwo")
+                raise unknown_name(name, value, known, of="TopTwo")
+        if self.beta is not None and not (is_real(self.beta) and 0.0 < self.beta < 1.0):
+            raise invalid_argument("beta", self.beta, "between 0 and 1, or None", of="TopTwo")
         if self.beta is not None:
             object.__setattr__(self, "beta", float(self.beta))
-        whole("tries", self.tries, 1, of="TopTwo")
+        check_int("tries", self.max_resamples, 1, of="TopTwo")
         for name in ("explore", "ease"):
-            positive(name, getattr(self, name), of="TopTwo")
+            check_positive(name, getattr(self, name), of="TopTwo")
         make_bonus(self.bonus)
 
-    def setup(self, problem: Question) -> FixedSetup:
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
         d = problem.actions.d
-        part = TopTwoPart(
+        kernel = TopTwoKernel(
             LEADERS.index(self.leader),
             CHALLENGERS.index(self.challenger),
             self.beta or 0.0,
-            self.tries,
-            float(self.explore),
-            float(self.ease),
-            float(problem.actions.largest()),
+            self.max_resamples,
+            float(self.exploration),
+            float(self.exploration_delay),
+            float(problem.actions.max_size()),
             make_bonus(self.bonus),
-            vector(problem.actions.observable(), d),
+            vector(problem.actions.observable_arms(), d),
             np.zeros(d),
             np.zeros(d),
             np.zeros(d),
@@ -204,4 +214,4 @@ class TopTwo(RuleBase):
             np.zeros(d),
             np.zeros(d),
         )
-        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+        return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))

@@ -12,47 +12,51 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Floats, Ints, Random, View, vector
-from ..engine.statistics import Seen
-from ..errors import InputError, must_be, positive, real, unknown
-from ..stopping.base import Question
-from ._allocation import AllocationPart, make_allocation
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Floats, Ints, Random, RoundState, vector
+from ..engine.statistics import Statistics
+from ..errors import InputError, check_positive, invalid_argument, is_real, unknown_name
+from ..stopping.base import ProblemLike
+from ._allocation import AllocationKernel, make_allocation
 from ._exploration import lacking, padded, start_sets
-from .base import FixedSetup, RuleBase
+from .base import FixedBoundRule, RuleBase
 
 TRACKINGS = ("D", "C")
 
 
 @kernel(FixedSizeDefaults)
-class TrackAndStopPart(NamedTuple):
-    growth: float
+class TrackAndStopKernel(NamedTuple):
+    recompute_factor: float
     current: bool  # D-tracking: t times the present shares; C: the sum of all shares so far
-    floor: float
-    ease: float
+    exploration: float
+    exploration_delay: float
     size: float  # K: the arms in an action
     visible: Floats  # 1 for arms that some action observes
-    allocation: AllocationPart
+    allocation: AllocationKernel
     owed: Floats  # the sum of shares so far
     score: Floats
     due: Ints  # int64[2]: when to work it out again; how often it was
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        t = seen.clock[0]
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        t = stats.n_rounds[0]
         if t >= self.due[0]:
-            self.due[0] = max(t + 1, math.ceil(self.growth * t))
+            self.due[0] = max(t + 1, math.ceil(self.recompute_factor * t))
             self.due[1] += 1
-            self.allocation.solve(game, seen.feasible, view.best)
+            self.allocation.solve(problem, stats.projected_mean, state.leader)
         share = self.allocation.share
         for a in range(self.owed.size):
             self.owed[a] += share[a]
-        if lacking(self.floor, self.ease, self.size, self.visible, seen, self.score):
-            game.actions.argmax(self.score, view.action)
+        if lacking(
+            self.exploration, self.exploration_delay, self.size, self.visible, stats, self.score
+        ):
+            problem.actions.argmax(self.score, state.action)
             return
         for a in range(self.score.size):
             wanted = (t + 1) * share[a] if self.current else self.owed[a]
-            self.score[a] = wanted - seen.counts[a]
-        game.actions.argmax(self.score, view.action)
+            self.score[a] = wanted - stats.counts[a]
+        problem.actions.argmax(self.score, state.action)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,31 +69,35 @@ class TrackAndStop(RuleBase):
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
-    >>> rule = TrackAndStop(growth=1.5)
+    >>> rule = TrackAndStop(recompute_factor=1.5)
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=rule, runs=3, engine="python").answers
     [(0,), (0,), (0,)]
     """
 
-    impartial: ClassVar[bool] = True
-    growth: float = 1.2
+    symmetric: ClassVar[bool] = True
+    recompute_factor: float = 1.2
     tolerance: float = 0.01
     tracking: str = "D"
-    explore: float = 1.2
-    ease: float = 20.0
+    exploration: float = 1.2
+    exploration_delay: float = 20.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (real(self.growth) and 1.0 <= self.growth < math.inf):
-            raise must_be("growth", self.growth, "a factor of at least 1", of="TrackAndStop")
-        if not (real(self.tolerance) and 0.0 < self.tolerance < 1.0):
-            raise must_be("tolerance", self.tolerance, "between 0 and 1", of="TrackAndStop")
+        if not (is_real(self.recompute_factor) and 1.0 <= self.recompute_factor < math.inf):
+            raise invalid_argument(
+                "growth", self.recompute_factor, "a factor of at least 1", of="TrackAndStop"
+            )
+        if not (is_real(self.tolerance) and 0.0 < self.tolerance < 1.0):
+            raise invalid_argument(
+                "tolerance", self.tolerance, "between 0 and 1", of="TrackAndStop"
+            )
         if not isinstance(self.tracking, str) or self.tracking not in TRACKINGS:
-            raise unknown("tracking", self.tracking, TRACKINGS, of="TrackAndStop")
+            raise unknown_name("tracking", self.tracking, TRACKINGS, of="TrackAndStop")
         for name in ("explore", "ease"):
-            positive(name, getattr(self, name), of="TrackAndStop")
+            check_positive(name, getattr(self, name), of="TrackAndStop")
 
-    def setup(self, problem: Question) -> FixedSetup:
-        if problem.rewards.levels():
+    def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        if problem.rewards.has_batch_effect():
             raise InputError(
                 "no-allocation",
                 "TrackAndStop knows no optimal allocation where every play has a level of its own",
@@ -98,16 +106,16 @@ class TrackAndStop(RuleBase):
         d = problem.actions.d
         allocation = make_allocation(problem.actions, float(self.tolerance))
         start = padded(start_sets("covering", problem.actions, None))
-        part = TrackAndStopPart(
-            float(self.growth),
+        kernel = TrackAndStopKernel(
+            float(self.recompute_factor),
             self.tracking == "D",
-            float(self.explore),
-            float(self.ease),
-            float(problem.actions.largest()),
-            vector(problem.actions.observable(), d),
+            float(self.exploration),
+            float(self.exploration_delay),
+            float(problem.actions.max_size()),
+            vector(problem.actions.observable_arms(), d),
             allocation,
             allocation.share * len(start),
             np.zeros(d),
             np.zeros(2, np.int64),
         )
-        return FixedSetup(part, start)
+        return FixedBoundRule(kernel, start)

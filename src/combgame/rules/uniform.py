@@ -3,34 +3,36 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..engine.protocols import FixedSizeDefaults, Game, kernel
-from ..engine.state import Ints, Random, View
-from ..engine.statistics import Seen
-from ..stopping.base import Question
+from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.state import Ints, Random, RoundState
+from ..engine.statistics import Statistics
+from ..stopping.base import ProblemLike
 from ._exploration import check_start, in_order, padded, start_sets
 from .base import RuleBase
 
 
 @kernel(FixedSizeDefaults)
-class UniformPart(NamedTuple):
+class UniformKernel(NamedTuple):
     d: int
 
-    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        game.actions.sample(rng, view.action)
+    def choose(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
+    ) -> None:
+        problem.actions.sample(rng, state.action)
 
 
-class UniformSetup(NamedTuple):
+class BoundUniform(NamedTuple):
     start: str
-    problem: Question
+    problem: ProblemLike
 
-    def fresh(self, rng: Random) -> tuple[UniformPart, Ints]:
+    def start_run(self, rng: Random) -> tuple[UniformKernel, Ints]:
         rows = padded(start_sets(self.start, self.problem.actions, rng))
-        return UniformPart(self.problem.actions.d), in_order(self.start, rows, rng)
+        return UniformKernel(self.problem.actions.d), in_order(self.start, rows, rng)
 
-    def enlarge(self, rule: UniformPart) -> UniformPart:
+    def resize(self, rule: UniformKernel) -> UniformKernel:
         return rule
 
-    def figures(self, rule: UniformPart) -> dict[str, int]:
+    def diagnostics(self, rule: UniformKernel) -> dict[str, int]:
         return {}
 
 
@@ -38,12 +40,12 @@ class UniformSetup(NamedTuple):
 class Uniform(RuleBase):
     """Uniform sampling, after a start ("covering", "full" or "random-covering")."""
 
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     start: str = "covering"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_start("Uniform", self.start)
 
-    def setup(self, problem: Question) -> UniformSetup:
-        return UniformSetup(self.start, problem)
+    def bind(self, problem: ProblemLike) -> BoundUniform:
+        return BoundUniform(self.start, problem)

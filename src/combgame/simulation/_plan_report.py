@@ -6,7 +6,7 @@ from typing import Any
 from .._display.html import inline, render
 from .._display.plotting import figure, log_scale, style
 from .._display.text import aligned
-from .._messages import Sentence
+from .._messages import Message
 
 Row = dict[str, Any]
 SHOWN = 10  # arms and actions in the printed plan
@@ -48,7 +48,7 @@ IN_PAGES: dict[str, Callable[[Any], str]] = {  # what a notebook shows of a row,
 }
 
 
-def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
+def expectation(rows: Sequence[Row], max_rounds: int) -> Message:
     """What to expect, in one sentence. rows: one rule with one threshold, at every delta.
 
     Its arguments are sentences, whose arguments are the figures: `rounds`, one per delta, and
@@ -60,7 +60,7 @@ def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
         text += ", half or twice as many: without noise the optimal proportions take so many"
     if bounds:
         text += "; no rule can do it in fewer than {bounds:list}"
-    return Sentence(
+    return Message(
         "expect",
         text,
         rounds=[_rounds(row, max_rounds, _where(row, row is rows[0])) for row in rows],
@@ -68,10 +68,10 @@ def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
     )
 
 
-def _rounds(row: Row, max_rounds: int, where: Sentence) -> Sentence:
+def _rounds(row: Row, max_rounds: int, where: Message) -> Message:
     """The limit, or the mean of some runs and how they lie around it."""
     if row["rule"] is None:
-        return Sentence("rounds-of-limit", "some {limit:,.0f} {where}", where=where, **row)
+        return Message("rounds-of-limit", "some {limit:,.0f} {where}", where=where, **row)
     if row["capped"]:
         text = (
             "{max_rounds:,} {where} to be enough in {certified:.0%} of {runs} runs; the answer "
@@ -82,15 +82,15 @@ def _rounds(row: Row, max_rounds: int, where: Sentence) -> Sentence:
         if row["lead"] is not None:
             text += ", by {lead:.3g} as it looks then ({lead_q25:.3g} to {lead_q75:.3g} in half of "
             text += "them)"
-        return Sentence("rounds-cut", text, where=where, max_rounds=max_rounds, **row)
+        return Message("rounds-cut", text, where=where, max_rounds=max_rounds, **row)
     text = "about {mean:,.0f} {where} (half of the runs need between {q25:,.0f} and {q75:,.0f})"
-    return Sentence("rounds-of-runs", text, where=where, **row)
+    return Message("rounds-of-runs", text, where=where, **row)
 
 
-def _where(row: Row, first: bool) -> Sentence:
+def _where(row: Row, first: bool) -> Message:
     """For what so many rounds are needed; only the first says all of it."""
     if not first:
-        return Sentence("at-delta", "at delta = {delta:g}", delta=row["delta"])
+        return Message("at-delta", "at delta = {delta:g}", delta=row["delta"])
     text = "rounds" if row["rule"] is None else "rounds with {rule}"
     text += " at delta = {delta:g}"
     if row["epsilon"]:
@@ -98,16 +98,16 @@ def _where(row: Row, first: bool) -> Sentence:
     proved = row["label"] == "proved"
     text += " and the proved threshold" if proved else " and the {threshold} ({label}) threshold"
     about = {key: row[key] for key in ("rule", "delta", "epsilon", "threshold", "label")}
-    return Sentence("with-threshold", text, **about)
+    return Message("with-threshold", text, **about)
 
 
-def _bound(row: Row, first: bool, several: bool) -> Sentence:
+def _bound(row: Row, first: bool, several: bool) -> Message:
     text = "{bound:,.0f}"
     if first:
         text += " on average"
     if several:
         text += " at delta = {delta:g}"
-    return Sentence("least-rounds", text, bound=row["bound"], delta=row["delta"])
+    return Message("least-rounds", text, bound=row["bound"], delta=row["delta"])
 
 
 def text(plan: Row, limits: Sequence[Row]) -> str:
@@ -128,8 +128,8 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
         lines.append(AT_THE_END)
     lines += [f"{name} is {validity}." for name, validity in plan["validity"].items()]
     lines += [
-        ANOTHER.format(shrink=shrink, answer=answer, first=plan["answer"])
-        for shrink, answer in {row["shrink"]: row["answer"] for row in rows}.items()
+        ANOTHER.format(gap_scales=gap_scales, answer=answer, first=plan["answer"])
+        for gap_scales, answer in {row["shrink"]: row["answer"] for row in rows}.items()
         if answer != plan["answer"]
     ]
     if not limits:  # plays with levels of their own

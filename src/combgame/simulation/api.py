@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._display.progress import counted
-from ..errors import must_be, unknown, whole
+from ..errors import check_int, invalid_argument, unknown_name
 from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import describe
@@ -13,7 +13,7 @@ from ..rules.presets import make_rule
 from ..stopping.base import StoppingBase
 from .cuda import simulated as on_card
 from .result import Simulation, as_html, table
-from .runner import CARD, Runner, RunSpec, in_order
+from .runner import CARD, Runner, RunSpec, ordered_results
 
 
 def simulate(
@@ -27,12 +27,12 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     max_rounds: int = 10**6,
-    relabel: bool = False,
+    shuffle_arms: bool = False,
     engine: str = "auto",
-    ties: str = "error",
+    on_tie: str = "error",
     eliminate: bool | str = False,
     epsilon: float = 0.0,
-    level_sd: float = 0.0,
+    batch_sd: float = 0.0,
     progress: bool | None = None,
 ) -> Simulation:
     """Run a rule many times on known means.
@@ -46,7 +46,7 @@ def simulate(
     most 20,000 answers); eliminate="phases": the same, looked at only at the ends of phases that
     grow by a tenth. epsilon: an answer that is worse than the best by no more counts as
     correct ("mixture" only). level_sd: the standard deviation of the levels of plays, where every
-    play has its own (`Gaussian(sigma, level="per play")`). relabel=True: in every run the arms are
+    play has its own (`Gaussian(sigma, critical_value="per play")`). relabel=True: in every run the arms are
     relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
     arms for itself, that changes no distribution. engine="cuda": all runs at once on an NVIDIA
     card, with other noise than on the processor (docs/cuda.md). What takes more than two seconds
@@ -67,18 +67,18 @@ def simulate(
         seed,
         max_rounds,
         engine,
-        ties,
+        on_tie,
         eliminate,
         epsilon,
-        relabel,
-        level_sd,
+        shuffle_arms,
+        batch_sd,
     )
     runner = Runner(spec)
-    runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
+    runs, jobs = check_int("runs", runs, 1), check_int("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
     if engine == CARD:
         return on_card(runner, label, runs, progress)
-    results = list(counted(in_order(runner, runs, jobs), runs, label, progress))
+    results = list(counted(ordered_results(runner, runs, jobs), runs, label, progress))
     return runner.gather(label, results)
 
 
@@ -93,7 +93,7 @@ class Comparison:
         if isinstance(rule, int) and -len(names) <= rule < len(names):
             return self.simulations[rule]
         if rule not in names:
-            raise unknown("rule", rule, names)
+            raise unknown_name("rule", rule, names)
         return self.simulations[names.index(str(rule))]
 
     def __iter__(self) -> Iterator[Simulation]:
@@ -114,8 +114,8 @@ class Comparison:
 
         return pandas.concat(frames, ignore_index=True)
 
-    def report(self) -> list[dict[str, Any]]:
-        return [row for simulation in self.simulations for row in simulation.report()]
+    def summary(self) -> list[dict[str, Any]]:
+        return [row for simulation in self.simulations for row in simulation.summary()]
 
     def __str__(self) -> str:
         return table(self.simulations)
@@ -147,7 +147,7 @@ def compare(
     several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
     if not several:
         what = "a list of at least one rule, such as ['lloo', 'uniform']"
-        raise must_be("rules", rules, what, of="compare")
+        raise invalid_argument("rules", rules, what, of="compare")
     chosen = [(None, rule) for rule in several] if not named else list(named.items())
     for _, rule in chosen:
         make_rule(rule)  # before anything runs

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._display.progress import waiting
-from ..engine.kernels import leaves_of
-from ..engine.round import FULL
-from ..engine.state import Found, Ints
-from ..errors import EngineError, needs_extra
+from ..engine.kernels import iter_leaves
+from ..engine.round import NEEDS_RESIZE
+from ..engine.state import BatchResult, Ints
+from ..errors import EngineError, missing_extra
 from ..stopping.base import check_compared
 from .result import Simulation
 from .runner import TEMPLATES, Run, Runner
@@ -29,7 +29,7 @@ def card() -> Any:
     try:
         from ..engine import cuda
     except ImportError:
-        raise needs_extra("engine = 'cuda'", "cuda") from None
+        raise missing_extra("engine = 'cuda'", "cuda") from None
     why = cuda.unusable()
     if why is not None:
         raise EngineError(
@@ -42,7 +42,7 @@ def card() -> Any:
     return cuda
 
 
-class OnCard:
+class CudaSimulation:
     """The runs of a runner, ready to be played on a card."""
 
     def __init__(self, runner: Runner, runs: int) -> None:
@@ -56,7 +56,7 @@ class OnCard:
                 often = self._enlargements(run)
             rule = run.rule
             for _ in range(often):
-                rule = run.setup.enlarge(rule)
+                rule = run.bound.resize(rule)
             templates.append(self._template(run, rule, mine.order))
         self._player = self._cuda.Player(templates, runner.seed)
         if self._player.slots < 1:
@@ -74,7 +74,7 @@ class OnCard:
         """
         rule, size, often = run.rule, _bytes(run.rule), 0
         while True:
-            rule = run.setup.enlarge(rule)
+            rule = run.bound.resize(rule)
             larger = _bytes(rule)
             if larger == size or larger > ROOM:
                 return often
@@ -82,11 +82,11 @@ class OnCard:
 
     def _template(self, run: Run, rule: Any, order: Ints) -> Any:
         parts = {
-            "game": run.game,
+            "game": run.kernel,
             "rule": self._cuda.widened(rule),
             "truth": np.array(run.means, dtype=np.float64),
-            "seen": run.seen,
-            "view": run.view,
+            "seen": run.stats,
+            "view": run.state,
             "stops": run.stops,
             "winners": run.winners,
         }
@@ -115,34 +115,38 @@ class OnCard:
                 why=said[-1] if said else type(error).__name__,
             ) from error
 
-    def batch(self, first: int, runs: int) -> Found:
+    def batch(self, first: int, runs: int) -> BatchResult:
         """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
-        found: Found = self._player.play(first, runs, self.runner.max_rounds)
-        check_compared(self.runner.stopping, found.stops.min(axis=0, initial=0))
-        for k in np.flatnonzero(found.ended == FULL):
+        found: BatchResult = self._player.play(first, runs, self.runner.max_rounds)
+        check_compared(self.runner.stopping, found.stopping_times.min(axis=0, initial=0))
+        for k in np.flatnonzero(found.status == NEEDS_RESIZE):
             made = self.runner.run(first + int(k))
-            found.stops[k], found.rounds[k], found.leads[k] = made.stops, made.rounds, made.lead
-            found.winners[k], found.leaders[k] = made.winners, made.leader
+            found.stopping_times[k], found.rounds[k], found.final_leads[k] = (
+                made.stopping_times,
+                made.rounds,
+                made.lead,
+            )
+            found.recommended[k], found.final_leaders[k] = made.recommended, made.leader
         return found
 
 
 def simulated(runner: Runner, label: str, runs: int, progress: bool | None) -> Simulation:
     """All runs of a runner, in portions."""
     with waiting(f"compiling {label} for the card", f"compiled {label} for the card", progress):
-        played = OnCard(runner, runs)
+        played = CudaSimulation(runner, runs)
     made, what = [], f"{runs:,} run{'s' * (runs != 1)} of {label[:60]} on the card"
     with waiting(f"simulating {what}", f"simulated {what}", progress) as say:
         for first in range(0, runs, PORTION):
             made.append(played.batch(first, min(PORTION, runs - first)))
-            say(f" ({first + len(made[-1].stops):,} done)")
+            say(f" ({first + len(made[-1].stopping_times):,} done)")
     names = ("stops", "winners", "leaders", "leads")
     arrays = {name: np.concatenate([getattr(one, name) for one in made]) for name in names}
-    if runner.spec.relabel:
+    if runner.spec.shuffle_arms:
         known = np.array([runner.labels(i) for i in range(min(runs, TEMPLATES))])
         arrays["labels"] = known[np.arange(runs) % TEMPLATES]
-    outgrown = sum(int((one.ended == FULL).sum()) for one in made)
+    outgrown = sum(int((one.status == NEEDS_RESIZE).sum()) for one in made)
     return runner.found(label, outgrown=outgrown, **arrays)
 
 
-def _bytes(part: Any) -> int:
-    return sum(leaf.nbytes for leaf in leaves_of(part) if isinstance(leaf, np.ndarray))
+def _bytes(kernel: Any) -> int:
+    return sum(leaf.nbytes for leaf in iter_leaves(kernel) if isinstance(leaf, np.ndarray))

@@ -12,10 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._display.progress import counted, waiting
-from .._messages import Sentence
-from .._validation import items_of
+from .._messages import Message
+from .._validation import check_list
 from ..engine.state import Floats, vector
-from ..errors import SEED, InputError, must_be, needs_extra, real, unboxed, whole
+from ..errors import (
+    SEED,
+    InputError,
+    check_int,
+    invalid_argument,
+    is_real,
+    missing_extra,
+    to_python_scalar,
+)
 from ..problem import Problem, check_deltas
 from ..rewards.gaussian import Gaussian
 from ..rules import RuleBase
@@ -24,11 +32,11 @@ from ..rules.presets import make_rule
 from ..stopping.base import Stopping, StoppingBase
 from ..stopping.registry import make_stopping
 from ..theory.complexity import Complexity, least_time, lower_bound
-from ..theory.stopping_time import limit
+from ..theory.stopping_time import oracle_stopping_time
 from . import _plan_report as plans
 from .cuda import simulated as on_card
 from .result import Simulation, summary
-from .runner import CARD, Runner, RunSpec, check_level_sd, in_order
+from .runner import CARD, Runner, RunSpec, check_level_sd, ordered_results
 
 
 class Scenario(NamedTuple):
@@ -45,11 +53,11 @@ def at_the_end(runs: Simulation) -> dict[str, float | None]:
     """What one has when the budget ends, or before: the share of runs whose leader is right, the
     share that is certified, and the lead that one sees, with its quartiles.
     """
-    leads = np.full(1, np.nan) if runs.leads is None else runs.leads
-    seen = leads[np.isfinite(leads)]
-    low, middle, high = np.percentile(seen, [25, 50, 75]) if seen.size else (None, None, None)
+    leads = np.full(1, np.nan) if runs.final_leads is None else runs.final_leads
+    stats = leads[np.isfinite(leads)]
+    low, middle, high = np.percentile(stats, [25, 50, 75]) if stats.size else (None, None, None)
     return {
-        "right": float(runs.leads_right.mean()),
+        "right": float(runs.leader_correct.mean()),
         "certified": float(1.0 - runs.capped.mean()),
         "lead_q25": None if low is None else float(low),
         "lead": None if middle is None else float(middle),
@@ -64,19 +72,21 @@ class Plan:
     problem: Problem
     deltas: tuple[float, ...]
     stoppings: tuple[Stopping, ...]  # the thresholds
-    cases: tuple[Scenario, ...]  # one per shrink; sentence, plot and allocation are for the first
+    scenarios: tuple[
+        Scenario, ...
+    ]  # one per shrink; sentence, plot and allocation are for the first
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per shrink, delta, threshold and rule (None: nothing was simulated). limit None:
         the rule stops on something else.
         """
-        return [row for case in self.cases for row in self._rows(case)]
+        return [row for case in self.scenarios for row in self._rows(case)]
 
     def _rows(self, case: Scenario) -> Iterator[dict[str, Any]]:
         for k, delta in enumerate(self.deltas):
             for sim in case.simulations:
                 one = sim.at(delta)
-                figures = summary(one.stops[:, 0], one.correct, sim.max_rounds)
+                figures = summary(one.stopping_times[:, 0], one.correct, sim.max_rounds)
                 figures["q90"] = float(np.percentile(one.rounds, 90))
                 figures |= at_the_end(one)
                 yield {**self._row(case, sim.stopping, k, delta), "rule": sim.rule, **figures}
@@ -87,10 +97,13 @@ class Plan:
                 )
 
     def _row(self, case: Scenario, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
-        time, bound = case.complexity.time, lower_bound(self.problem, case.complexity, delta)
+        time, bound = (
+            case.complexity.characteristic_time,
+            lower_bound(self.problem, case.complexity, delta),
+        )
         if stopping.epsilon:  # that bound is for rules that must find the best answer
             bound = math.nan
-        end = limit(stopping, self.problem, case.means, case.complexity, k)
+        end = oracle_stopping_time(stopping, self.problem, case.means, case.complexity, k)
         return {
             "shrink": case.shrink,
             "answer": self.problem.label(case.answer),
@@ -100,7 +113,7 @@ class Plan:
             "epsilon": stopping.epsilon,
             "time": time,
             "bound": None if math.isnan(bound) else bound,
-            "limit": None if math.isnan(end) else end,
+            "oracle_stopping_time": None if math.isnan(end) else end,
         }
 
     def to_frame(self) -> Any:
@@ -108,14 +121,14 @@ class Plan:
         try:
             import pandas
         except ImportError:
-            raise needs_extra("to_frame()", "frames") from None
+            raise missing_extra("to_frame()", "frames") from None
         return pandas.DataFrame(self.rows())
 
     def arms(self) -> list[dict[str, Any]]:
         """Per threshold, delta and arm: how many values the optimal proportions have of it at the
         limit, `per_round` of them each round.
         """
-        first, each = self.cases[0], self.cases[0].complexity.allocation
+        first, each = self.scenarios[0], self.scenarios[0].complexity.allocation
         return [
             {
                 "threshold": end["threshold"],
@@ -124,7 +137,7 @@ class Plan:
                 "arm": self.problem.label([a]),
                 "mean": float(first.means[a]),
                 "per_round": float(each[a]),
-                "values": float(each[a] * end["limit"]),
+                "values": float(each[a] * end["oracle_stopping_time"]),
             }
             for end in self._limits()
             for a in range(self.problem.d)
@@ -134,7 +147,7 @@ class Plan:
         """Per threshold, delta and action of the optimal proportions: its share of the rounds, and
         its plays at the limit.
         """
-        played = sorted(self.cases[0].complexity.support, key=lambda pair: -pair[1])
+        played = sorted(self.scenarios[0].complexity.support, key=lambda pair: -pair[1])
         return [
             {
                 "threshold": end["threshold"],
@@ -142,7 +155,7 @@ class Plan:
                 "delta": end["delta"],
                 "action": self.problem.label(chosen),
                 "share": share,
-                "plays": share * end["limit"],
+                "plays": share * end["oracle_stopping_time"],
             }
             for end in self._limits()
             for chosen, share in played
@@ -150,15 +163,17 @@ class Plan:
 
     def _limits(self) -> list[dict[str, Any]]:
         """One row per threshold and delta; none where plays have levels of their own."""
-        case = self.cases[0]
-        if self.problem.rewards.levels():
+        case = self.scenarios[0]
+        if self.problem.rewards.has_batch_effect():
             return []
         return [
             {
                 "threshold": s.name,
                 "label": s.validity.label,
                 "delta": delta,
-                "limit": limit(s, self.problem, case.means, case.complexity, k),
+                "oracle_stopping_time": oracle_stopping_time(
+                    s, self.problem, case.means, case.complexity, k
+                ),
             }
             for s in self.stoppings
             for k, delta in enumerate(self.deltas)
@@ -166,11 +181,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, which JSON can carry."""
-        first = self.cases[0]
+        first = self.scenarios[0]
         return {
             "answer": self.problem.label(first.answer),
-            "time": first.complexity.time,
-            "gap": first.complexity.gap,
+            "time": first.complexity.characteristic_time,
+            "gap": first.complexity.duality_gap,
             "sentence": str(self.sentence),
             "rows": self.rows(),
             "arms": self.arms(),
@@ -180,13 +195,13 @@ class Plan:
 
     def _used(self) -> list[Stopping]:
         """The stopping rules that occur, each once."""
-        met = [*(sim.stopping for sim in self.cases[0].simulations), *self.stoppings]
+        met = [*(sim.stopping for sim in self.scenarios[0].simulations), *self.stoppings]
         return list({stopping.name: stopping for stopping in met}.values())
 
     @property
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Message:
         """What to expect, of the first rule, with the first threshold, at every delta."""
-        case = self.cases[0]
+        case = self.scenarios[0]
         rows = list(self._rows(case))
         first = [
             row
@@ -203,14 +218,14 @@ class Plan:
         return plans.as_html(self.to_dict(), picture)
 
     def __repr__(self) -> str:
-        return f"<plan for {self.problem.label(self.cases[0].answer)}: {self.sentence}>"
+        return f"<plan for {self.problem.label(self.scenarios[0].answer)}: {self.sentence}>"
 
     def plot(self) -> Any:
         """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
         limits and the bound.
         """
         proved = {s.name for s in self._used() if s.validity.proved}
-        return plans.plot(list(self._rows(self.cases[0])), self._limits(), proved)
+        return plans.plot(list(self._rows(self.scenarios[0])), self._limits(), proved)
 
 
 __all__ = ["Plan", "plan"]
@@ -230,10 +245,10 @@ def plan(
     max_rounds: int = 10**6,
     jobs: int = 1,
     engine: str = "auto",
-    shrink: float | Sequence[float] = (1.0, 0.75, 0.5),
+    gap_scales: float | Sequence[float] = (1.0, 0.75, 0.5),
     progress: bool | None = None,
     epsilon: float = 0.0,
-    level_sd: float = 0.0,
+    batch_sd: float = 0.0,
 ) -> Plan:
     """The power analysis before an experiment: rounds to expect if `means` were the true ones.
 
@@ -253,19 +268,19 @@ def plan(
     [(1.0, 571, 1780.0), (0.75, 1015, 3210.0), (0.5, 2283, 7350.0)]
     """
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="plan")
-    truth, deltas = problem.means(means), list(dict.fromkeys(check_deltas(delta)))
-    runs, jobs = whole("runs", runs, 0, of="plan"), whole("jobs", jobs, 1, of="plan")
+        raise invalid_argument("problem", problem, "a Problem", remedy="it comes first", of="plan")
+    truth, deltas = problem.check_means(means), list(dict.fromkeys(check_deltas(delta)))
+    runs, jobs = check_int("runs", runs, 0, of="plan"), check_int("jobs", jobs, 1, of="plan")
     max_rounds, seed = (
-        whole("max_rounds", max_rounds, 1, of="plan"),
-        whole("seed", seed, 0, of="plan", most=SEED),
+        check_int("max_rounds", max_rounds, 1, of="plan"),
+        check_int("seed", seed, 0, of="plan", most=SEED),
     )
     asked = _several(thresholds, "thresholds", "'proved'")
-    inner = problem.maximised
-    check_level_sd(inner, level_sd)
+    inner = problem.as_maximisation
+    check_level_sd(inner, batch_sd)
     stoppings = _stoppings(asked, inner, deltas, epsilon)
     chosen = _rules(rules) if runs else {}
-    if problem.rewards.levels() and not chosen:
+    if problem.rewards.has_batch_effect() and not chosen:
         raise InputError(
             "level-plan",
             "plan: where every play has a level of its own, rounds are known from simulated runs "
@@ -273,10 +288,10 @@ def plan(
             remedy="give a rule, and runs of at least 1",
         )
     prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Runner]]] = []
-    for share in _shares(shrink):
+    for share in _shares(gap_scales):
         centre = float(truth.mean())
         scaled = (
-            problem.means(centre + share * (truth - centre), f"means with gaps x {share:g}")
+            problem.check_means(centre + share * (truth - centre), f"means with gaps x {share:g}")
             if share != 1.0
             else truth
         )
@@ -296,7 +311,7 @@ def plan(
                         max_rounds,
                         engine,
                         epsilon=epsilon,
-                        level_sd=level_sd,
+                        batch_sd=batch_sd,
                     )
                 )
                 runners[name, runner.stopping.name] = runner
@@ -304,7 +319,7 @@ def plan(
     work = [(name, runner) for *_, runners in prepared for (name, _), runner in runners.items()]
     here = [] if engine == CARD else work
     made = counted(
-        (result for _, runner in here for result in in_order(runner, runs, jobs)),
+        (result for _, runner in here for result in ordered_results(runner, runs, jobs)),
         runs * len(here),
         "the plan",
         progress,
@@ -334,12 +349,12 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     """
     if not epsilon:
         return least_time(problem, means)
-    means, problem = problem.inside(means), problem.maximised
-    level = "per play" if problem.rewards.levels() else None
-    rewards = Gaussian(problem.rewards.spread(problem.d).tolist(), level=level)
+    means, problem = problem.to_internal(means), problem.as_maximisation
+    level = "per play" if problem.rewards.has_batch_effect() else None
+    rewards = Gaussian(problem.rewards.sub_gaussian_scale(problem.d).tolist(), batch_effect=level)
     free = Problem(problem.actions, problem.answers, rewards, problem.names)
     leader = vector(problem.best_two(means)[0], problem.d)
-    return least_time(free, means + epsilon / problem.answers.largest() * leader)
+    return least_time(free, means + epsilon / problem.answers.max_size() * leader)
 
 
 def _stoppings(
@@ -354,9 +369,9 @@ def _several(given: Any, what: str, such: str) -> list[Any]:
     """One, or a list of at least one."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     wanted = "one or more, such as [{such}]"
-    items = items_of(what, given, wanted, such=such, of="plan") if several else [given]
+    items = check_list(what, given, wanted, such=such, of="plan") if several else [given]
     if not items:
-        raise must_be(what, given, wanted, such=such, of="plan")
+        raise invalid_argument(what, given, wanted, such=such, of="plan")
     return items
 
 
@@ -371,9 +386,9 @@ def _rules(rules: Any) -> dict[str, RuleBase]:
     }
 
 
-def _shares(shrink: Any) -> list[float]:
-    shares = _several(shrink, "shrink", "1.0, 0.5")
-    if not all(real(unboxed(x)) and 0.0 < x < math.inf for x in shares):
+def _shares(gap_scales: Any) -> list[float]:
+    shares = _several(gap_scales, "shrink", "1.0, 0.5")
+    if not all(is_real(to_python_scalar(x)) and 0.0 < x < math.inf for x in shares):
         what = "one or more positive numbers, by which the gaps are multiplied, such as [1.0, 0.5]"
-        raise must_be("shrink", shrink, what, of="plan")
+        raise invalid_argument("shrink", gap_scales, what, of="plan")
     return list(dict.fromkeys(float(x) for x in shares))

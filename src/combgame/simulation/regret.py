@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..engine.state import Floats, Ints, vector
-from ..errors import SEED, InputError, must_be, whole
-from ..learners.base import Record
+from ..errors import SEED, InputError, check_int, invalid_argument
+from ..learners.base import RegretStatistics
 from ..problem import Problem
 from ..rules import CombGame, RuleBase
 from ..rules.base import describe
 from ..rules.combgame import LONGEST, ROUNDS, SQUARES, TAKEN, TOPS, WIDEST
 from ..rules.presets import make_rule
 from ..stopping.base import NEVER
-from ..structures.base import Geometry
-from .runner import InitialState, Run, own_numbers
+from ..structures.base import PolytopeGeometry
+from .runner import InitialState, Run, draw_permutation
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,11 @@ def regret(
     True
     """
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="regret")
-    chosen, means = make_rule(rule), problem.inside(problem.means(means))
-    problem = problem.maximised
+        raise invalid_argument(
+            "problem", problem, "a Problem", remedy="it comes first", of="regret"
+        )
+    chosen, means = make_rule(rule), problem.to_internal(problem.check_means(means))
+    problem = problem.as_maximisation
     if not isinstance(chosen, CombGame):
         raise InputError(
             "no-learner",
@@ -115,28 +117,31 @@ def regret(
             rule=rule,
         )
     rounds, points = (
-        whole("rounds", rounds, 10, of="regret"),
-        whole("points", points, 1, of="regret"),
+        check_int("rounds", rounds, 10, of="regret"),
+        check_int("points", points, 1, of="regret"),
     )
-    seed, run = whole("seed", seed, 0, of="regret", most=SEED), whole("run", run, 0, of="regret")
-    mine = own_numbers(problem, chosen, seed, run)
-    problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
+    seed, run = (
+        check_int("seed", seed, 0, of="regret", most=SEED),
+        check_int("run", run, 0, of="regret"),
+    )
+    mine = draw_permutation(problem, chosen, seed, run)
+    problem, setup = mine.problem, replace(chosen, track_regret=True).bind(mine.problem)
     played = Run(InitialState(problem, setup, NEVER, 1, engine), means[mine.order], seed, run)
     began, geometry, number = (
         len(played.start),
         _geometry(chosen, problem),
-        problem.actions.size() or float("nan"),
+        problem.actions.n_sets() or float("nan"),
     )
     recorded = []
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
         played.advance(began + int(t))
-        part: Any = played.rule
-        ledger, figures = part.ledger, part.ledger.figures
+        kernel: Any = played.rule
+        ledger, figures = kernel.ledger, kernel.ledger.figures
         best = ledger.total @ vector(problem.actions.argmax(ledger.total), problem.d)
         loss = figures[TOPS] - ledger.scaled @ vector(
             problem.actions.argmax(ledger.scaled), problem.d
         )
-        record = Record(
+        record = RegretStatistics(
             figures[ROUNDS],
             problem.d,
             number,
@@ -146,7 +151,7 @@ def regret(
             figures[SQUARES],
             loss,
         )
-        own = setup.figures(part)
+        own = setup.diagnostics(kernel)
         recorded.append(
             (
                 t,
@@ -161,7 +166,7 @@ def regret(
     return Regret(label, t, regrets, bounds, support, met)
 
 
-def _geometry(rule: CombGame, problem: Problem) -> Geometry:
+def _geometry(rule: CombGame, problem: Problem) -> PolytopeGeometry:
     """The polytope as the learner sees it."""
-    own: Geometry | None = getattr(rule.learner, "geometry", None)
+    own: PolytopeGeometry | None = getattr(rule.learner, "geometry", None)
     return problem.actions.geometry() if own is None else own

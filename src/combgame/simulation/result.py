@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from .._display.text import aligned
 from ..engine.state import Floats, Ints, arms_of
-from ..errors import InputError, TieError, needs_extra, unknown
+from ..errors import InputError, TieError, missing_extra, unknown_name
 from ..problem import Problem
 from ..rules import Stopping
 from ..stopping.base import Validity
 from ..theory.complexity import Complexity, least_time, listed, lower_bound
-from ..theory.stopping_time import limit
+from ..theory.stopping_time import oracle_stopping_time
 
 Bools = npt.NDArray[np.bool_]
 
@@ -32,18 +32,20 @@ class Simulation:
     delta: tuple[float, ...]
     max_rounds: int
     seed: int
-    stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
+    stopping_times: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
     # [runs, deltas, d], 0 or 1, under the given numbers, whatever those of the runs were
-    winners: Any
-    which: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
+    recommended: Any
+    _delta_index: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
     labels: Ints | None = (
         # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
         None
     )
-    leaders: Any = None  # [runs, d], 0 or 1: the leading answers after the last round
-    leads: Floats | None = None  # float64[runs]: their estimated leads over the nearest rivals then
+    final_leaders: Any = None  # [runs, d], 0 or 1: the leading answers after the last round
+    final_leads: Floats | None = (
+        None  # float64[runs]: their estimated leads over the nearest rivals then
+    )
     # how many runs on a card had to be played on the processor, because their arrays had to grow
-    outgrown: int = 0
+    n_cpu_fallback: int = 0
 
     @property
     def threshold(self) -> str:
@@ -55,18 +57,18 @@ class Simulation:
         `error_rate` are about a single one.
         """
         if delta not in self.delta:
-            raise unknown("delta", delta, self.delta)
+            raise unknown_name("delta", delta, self.delta)
         k = self.delta.index(delta)
         return replace(
             self,
             delta=(delta,),
-            stops=self.stops[:, k : k + 1],
-            winners=self.winners[:, k : k + 1],
-            which=(self._place(k),),
+            stopping_times=self.stopping_times[:, k : k + 1],
+            recommended=self.recommended[:, k : k + 1],
+            _delta_index=(self._place(k),),
         )
 
     def _place(self, k: int) -> int:
-        return self.which[k] if self.which else k
+        return self._delta_index[k] if self._delta_index else k
 
     def _one(self, values: Any) -> Any:
         """The column of the only delta."""
@@ -83,13 +85,15 @@ class Simulation:
     @property
     def capped(self) -> Bools:
         """bool[runs]: whether a run reached max_rounds without stopping."""
-        capped: Bools = self._one(self.stops < 0)
+        capped: Bools = self._one(self.stopping_times < 0)
         return capped
 
     @property
     def rounds(self) -> Ints:
         """int64[runs]: the stopping round; max_rounds where a run was capped."""
-        rounds: Ints = self._one(np.where(self.stops < 0, self.max_rounds, self.stops))
+        rounds: Ints = self._one(
+            np.where(self.stopping_times < 0, self.max_rounds, self.stopping_times)
+        )
         return rounds
 
     @cached_property
@@ -100,7 +104,7 @@ class Simulation:
     @property
     def answers(self) -> list[tuple[int, ...] | None]:
         """What each run answered, as arms; None where it was capped."""
-        winners, stops = self._one(self.winners), self._one(self.stops)
+        winners, stops = self._one(self.recommended), self._one(self.stopping_times)
         return [arms_of(w) if stop >= 0 else None for w, stop in zip(winners, stops, strict=True)]
 
     @property
@@ -114,14 +118,14 @@ class Simulation:
     @cached_property
     def _right(self) -> Bools:
         """bool[runs, deltas]."""
-        stopped_right: Bools = (self.stops >= 0) & self._good(self.winners)
+        stopped_right: Bools = (self.stopping_times >= 0) & self._good(self.recommended)
         return stopped_right
 
     def _good(self, answers: Floats) -> Bools:
         """Whether answers (float64[..., d]) are right, as good, or within epsilon."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
-        gains = self.problem.inside(self.means)
+        gains = self.problem.to_internal(self.means)
         short = gains @ truth - answers @ gains  # another answer may be as good
         good: Bools = (answers == truth).all(axis=-1) | (
             short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max()
@@ -129,25 +133,25 @@ class Simulation:
         return good
 
     @property
-    def leads_right(self) -> Bools:
+    def leader_correct(self) -> Bools:
         """bool[runs]: whether the answer with which a run stopped, or which led when it was capped,
         is correct: what somebody would have had who acted on it.
         """
         capped = self.capped
-        if self.leaders is None:
+        if self.final_leaders is None:
             raise InputError(
                 "leaders-missing",
                 "the leaders of these runs were not kept",
                 remedy="simulate them anew",
             )
-        right: Bools = np.where(capped, self._good(self.leaders), self.correct)
+        right: Bools = np.where(capped, self._good(self.final_leaders), self.correct)
         return right
 
     @property
-    def leader_rate(self) -> float:
+    def leader_accuracy(self) -> float:
         """The share of right leaders among the capped runs; NaN if none was capped."""
         capped = self.capped
-        return float(self.leads_right[capped].mean()) if capped.any() else math.nan
+        return float(self.leader_correct[capped].mean()) if capped.any() else math.nan
 
     @property
     def error_rate(self) -> float:
@@ -169,16 +173,18 @@ class Simulation:
         except TieError:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
-    def limit(self, which: int = 0) -> float:
+    def oracle_stopping_time(self, which: int = 0) -> float:
         """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise;
         NaN for another kind of threshold.
         """
-        return limit(self.stopping, self.problem, self.means, self.complexity, self._place(which))
+        return oracle_stopping_time(
+            self.stopping, self.problem, self.means, self.complexity, self._place(which)
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per run and delta."""
-        capped, correct = self.stops < 0, self._right
-        rounds = np.where(capped, self.max_rounds, self.stops)
+        capped, correct = self.stopping_times < 0, self._right
+        rounds = np.where(capped, self.max_rounds, self.stopping_times)
         return [
             {
                 "rule": self.rule,
@@ -186,12 +192,14 @@ class Simulation:
                 "delta": self.delta[k],
                 "run": i,
                 "rounds": int(rounds[i, k]),
-                "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
+                "answer": None
+                if capped[i, k]
+                else self.problem.label(arms_of(self.recommended[i, k])),
                 "correct": bool(correct[i, k]),
                 "capped": bool(capped[i, k]),
                 **({} if self.labels is None else {"labels": " ".join(map(str, self.labels[i]))}),
             }
-            for i in range(len(self.stops))
+            for i in range(len(self.stopping_times))
             for k in range(len(self.delta))
         ]
 
@@ -200,22 +208,22 @@ class Simulation:
         try:
             import pandas
         except ImportError:
-            raise needs_extra("to_frame()", "frames") from None
+            raise missing_extra("to_frame()", "frames") from None
         return pandas.DataFrame(self.rows())
 
-    def report(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[dict[str, Any]]:
         """Per delta: rounds, errors and caps, beside the lower bound and the limit of the
         threshold.
         """
         rows = []
         for k, delta in enumerate(self.delta):
-            root, time = self.limit(k), self.complexity.time
-            row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
+            root, time = self.oracle_stopping_time(k), self.complexity.characteristic_time
+            row = summary(self.stopping_times[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
             if self.stopping.epsilon:  # that is for rules that must find the best answer
                 bound = math.nan
-            known = self.leaders is not None and row["capped"] > 0
-            right = self.at(delta).leader_rate if known else None
+            known = self.final_leaders is not None and row["capped"] > 0
+            right = self.at(delta).leader_accuracy if known else None
             rows.append(
                 {
                     "rule": self.rule,
@@ -241,7 +249,7 @@ class Simulation:
     def __repr__(self) -> str:
         means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
         return (
-            f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {means} "
+            f"<{len(self.stopping_times)} runs of {self.rule}, delta {list(self.delta)}: mean {means} "
             "rounds>"
         )
 
@@ -301,14 +309,14 @@ def as_html(simulations: Sequence[Simulation]) -> str:
     from .._display import html, plotting
 
     head, body, (_, *notes) = tabled(simulations)
-    rows = [row for simulation in simulations for row in simulation.report()]
+    rows = [row for simulation in simulations for row in simulation.summary()]
     drawn = html.inline(plotting.picture(rows), "Rounds needed")
     return html.render("fragment.html", head=head, rows=body, left=2, picture=drawn, notes=notes)
 
 
 def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:
     """The head of that table, its cells, and all of it as text: the table, the sentences."""
-    rows = [row for simulation in simulations for row in simulation.report()]
+    rows = [row for simulation in simulations for row in simulation.summary()]
     head = [
         "rule",
         "threshold",
@@ -345,24 +353,24 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         if row["leaders_right"] is not None
     ]
     lines += [
-        f"{s.rule}: {s.outgrown:,} of {len(s.stops):,} runs outgrew the card and were played on "
+        f"{s.rule}: {s.n_cpu_fallback:,} of {len(s.stopping_times):,} runs outgrew the card and were played on "
         "the processor."
         for s in simulations
-        if s.outgrown
+        if s.n_cpu_fallback
     ]
     c, limits = simulations[0].complexity, any(not math.isnan(row["limit"]) for row in rows)
-    if c.gap > 1e-3:
+    if c.duality_gap > 1e-3:
         lines.append(
-            f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and "
-            f"{c.time:,.1f}" + ("; limits are for the latter." if limits else ".")
+            f"1/D_nu, the characteristic time, lies between {c.characteristic_time / (1.0 + c.duality_gap):,.1f} and "
+            f"{c.characteristic_time:,.1f}" + ("; limits are for the latter." if limits else ".")
         )
     else:
         lines.append(
-            f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to "
-            f"{c.gap:.0e})."
+            f"1/D_nu = {c.characteristic_time:,.1f} is the characteristic time of the instance (certified to "
+            f"{c.duality_gap:.0e})."
         )
     problem = simulations[0].problem
-    if problem.rewards.levels() and not listed(problem):
+    if problem.rewards.has_batch_effect() and not listed(problem):
         lines[-1] += " It is that of plays without levels of their own."
     if epsilon:
         lines[-1] += (

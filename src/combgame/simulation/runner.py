@@ -22,21 +22,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import Option
+from .._messages import OptionHint
 from ..engine.compile_log import LOG, MADE
 from ..engine.dispatch import ENGINES, choose_engine
-from ..engine.kernels import layout, mould
+from ..engine.kernels import make_template, type_key
 from ..engine.philox import philox
-from ..engine.protocols import Game, Rule
-from ..engine.round import CAPPED, FULL, play
-from ..engine.state import Floats, Ints, View
-from ..engine.statistics import Seen, blank
+from ..engine.protocols import ProblemKernel, SamplingKernel
+from ..engine.round import NEEDS_RESIZE, TRUNCATED, play
+from ..engine.state import Floats, Ints, RoundState
+from ..engine.statistics import Statistics, blank
 from ..engine.user_code import own_bounds, own_errors
-from ..errors import SEED, InputError, must_be, real, said_by, unboxed, unknown, whole
+from ..errors import (
+    SEED,
+    InputError,
+    check_int,
+    error_from,
+    invalid_argument,
+    is_real,
+    to_python_scalar,
+    unknown_name,
+)
 from ..problem import Problem, check_deltas
-from ..rules import RuleBase, Setup
+from ..rules import BoundRule, RuleBase
 from ..rules.base import again_larger, is_trusted, settled, stopping_of
-from ..rules.checks import GuardedSetup
+from ..rules.checks import CheckedBoundRule
 from ..rules.presets import make_rule
 from ..stopping.base import Stopping, StoppingBase, check_compared
 from ..theory.complexity import tied
@@ -80,11 +89,11 @@ class RunSpec:
     seed: int = 0
     max_rounds: int = 10**6
     engine: str = "auto"
-    ties: str | None = None
+    on_tie: str | None = None
     eliminate: bool | str = False
     epsilon: float = 0.0
-    relabel: bool = False
-    level_sd: float = 0.0
+    shuffle_arms: bool = False
+    batch_sd: float = 0.0
     cpu_engine: str = "auto"
 
 
@@ -95,27 +104,27 @@ class Runner:
         self.asked = spec.problem, _check_means(spec)  # as the user has them
         deltas = check_deltas(spec.delta)
         self.deltas = tuple(deltas)
-        self.means = spec.problem.inside(self.asked[1])
-        self.problem = spec.problem.maximised
-        self.max_rounds = whole("max_rounds", spec.max_rounds, 1)
-        self.seed = whole("seed", spec.seed, 0, most=SEED)
+        self.means = spec.problem.to_internal(self.asked[1])
+        self.problem = spec.problem.as_maximisation
+        self.max_rounds = check_int("max_rounds", spec.max_rounds, 1)
+        self.seed = check_int("seed", spec.seed, 0, most=SEED)
         self.rule = settled(make_rule(spec.rule), deltas)
         if spec.engine not in (*ENGINES, CARD):
-            raise unknown("engine", spec.engine, (*ENGINES, CARD))
+            raise unknown_name("engine", spec.engine, (*ENGINES, CARD))
         self.engine = spec.engine
         self.stopping = stopping_of(
             self.rule, spec.threshold, self.problem, deltas, spec.eliminate, spec.epsilon
         )
-        if not isinstance(spec.relabel, bool):
-            raise must_be("relabel", spec.relabel, "True or False")
-        self.level_sd = check_level_sd(self.problem, spec.level_sd)
+        if not isinstance(spec.shuffle_arms, bool):
+            raise invalid_argument("relabel", spec.shuffle_arms, "True or False")
+        self.batch_sd = check_level_sd(self.problem, spec.batch_sd)
         self.spec = spec
         self.numbers(0)  # or a sentence
 
-    def numbers(self, number: int) -> "Numbering":
+    def numbers(self, number: int) -> "ArmPermutation":
         """Return the numbers that run `number` gives the arms."""
-        return own_numbers(
-            self.problem, self.rule, self.seed, self.alike(number), self.spec.relabel
+        return draw_permutation(
+            self.problem, self.rule, self.seed, self.alike(number), self.spec.shuffle_arms
         )
 
     def alike(self, number: int) -> int:
@@ -128,27 +137,27 @@ class Runner:
         setup, engine = bind(self.rule, self.problem), self.engine
         engine = self.spec.cpu_engine if engine == CARD else engine
         n_deltas = len(self.deltas)
-        return InitialState(self.problem, setup, self.stopping, n_deltas, engine, self.level_sd)
+        return InitialState(self.problem, setup, self.stopping, n_deltas, engine, self.batch_sd)
 
     @cached_property
     def _interpreted(self) -> "InitialState":
         return replace(self._initial, engine="python")
 
     def begin(
-        self, number: int, mine: "Numbering | None" = None, interpreted: bool = False
+        self, number: int, mine: "ArmPermutation | None" = None, interpreted: bool = False
     ) -> "Run":
         """Return run `number` at its beginning, under its own numbers."""
         mine = mine or self.numbers(number)
         initial = self._interpreted if interpreted else self._initial
         same_rule = mine.rule is self.rule
         if not (mine.problem is self.problem and same_rule):
-            setup, stopping = initial.setup, self.stopping
+            setup, stopping = initial.bound, self.stopping
             if not same_rule or any(
                 getattr(mine.problem, a) is not getattr(self.problem, a)
                 for a in ("actions", "answers")
             ):
                 setup = bind(mine.rule, mine.problem)
-            if stopping.watch is not None:
+            if stopping.make_kernel is not None:
                 stopping = stopping_of(
                     mine.rule,
                     stopping.asked,
@@ -157,7 +166,7 @@ class Runner:
                     self.spec.eliminate,
                     stopping.epsilon,
                 )
-            initial = replace(initial, problem=mine.problem, setup=setup, stopping=stopping)
+            initial = replace(initial, problem=mine.problem, bound=setup, stopping=stopping)
         run = Run(initial, self.means[mine.order], self.seed, self.alike(number))
         if self.engine == CARD:
             run.rng = philox(self.seed, number)
@@ -193,7 +202,7 @@ class Runner:
         else:
             stretch = STRETCH if run.compiled else PIECE
             for last in range(stretch, self.max_rounds + stretch, stretch):
-                if run.advance(min(last, self.max_rounds)) != CAPPED or not wanted():
+                if run.advance(min(last, self.max_rounds)) != TRUNCATED or not wanted():
                     break
         return self._result(run, mine, number, time.perf_counter() - began)
 
@@ -208,7 +217,7 @@ class Runner:
             run = self.begin(number, mine, interpreted=True)
             for last in range(PIECE, self.max_rounds + PIECE, PIECE):
                 ended = run.advance(min(last, self.max_rounds))
-                if ended != CAPPED or last >= self.max_rounds:
+                if ended != TRUNCATED or last >= self.max_rounds:
                     break
                 spent = time.perf_counter() - began
                 if spent > MOMENT and (number == 0 or spent / number * (runs - number) > COMPILING):
@@ -216,35 +225,37 @@ class Runner:
             yield self._result(run, mine, number, time.perf_counter() - start)
         LOG.info("played %d runs of %s interpreted, which was done sooner", runs, self.rule)
 
-    def _result(self, run: "Run", mine: "Numbering", number: int, seconds: float) -> "RunResult":
-        tell = getattr(run.setup, "figures", None)
+    def _result(
+        self, run: "Run", mine: "ArmPermutation", number: int, seconds: float
+    ) -> "RunResult":
+        tell = getattr(run.bound, "diagnostics", None)
         return RunResult(
             run.stops,
             mine.theirs(run.winners),
-            int(run.seen.clock[0]),
+            int(run.stats.n_rounds[0]),
             tell(run.rule) if tell else {},
             seconds,
             self.labels(number),
-            mine.theirs(run.view.best),
+            mine.theirs(run.state.leader),
             run.lead(),
         )
 
     def labels(self, number: int) -> Ints | None:
         """With relabel=True, return which given arm is the i-th of run `number`."""
-        if not self.spec.relabel:
+        if not self.spec.shuffle_arms:
             return None
         return drawn(self.problem.d, self.seed, self.alike(number), RELABELLED)
 
     def gather(self, label: str, results: "Sequence[RunResult]") -> Simulation:
         """Return what many runs left as one simulation."""
         columns = {
-            "stops": [one.stops for one in results],
-            "winners": [one.winners for one in results],
+            "stops": [one.stopping_times for one in results],
+            "winners": [one.recommended for one in results],
             "labels": [one.labels for one in results],
             "leaders": [one.leader for one in results],
             "leads": [one.lead for one in results],
         }
-        if not self.spec.relabel:
+        if not self.spec.shuffle_arms:
             del columns["labels"]
         return self.found(label, **{name: np.array(many) for name, many in columns.items()})
 
@@ -263,46 +274,46 @@ class Runner:
 
 def _check_means(spec: RunSpec) -> Floats:
     """The means, or a sentence: if they are wrong, or if two answers are equally good."""
-    problem, ties, epsilon = spec.problem, spec.ties, spec.epsilon
+    problem, on_tie, epsilon = spec.problem, spec.on_tie, spec.epsilon
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first")
-    truth = problem.means(spec.means)
-    if not problem.rewards.known:
-        problem.rewards.spread(problem.d)  # to draw with, or a sentence
-    if ties is not None and not (isinstance(ties, str) and ties in ("error", "run")):
-        raise must_be("ties", ties, "'error' or 'run'")
+        raise invalid_argument("problem", problem, "a Problem", remedy="it comes first")
+    truth = problem.check_means(spec.means)
+    if not problem.rewards.variance_known:
+        problem.rewards.sub_gaussian_scale(problem.d)  # to draw with, or a sentence
+    if on_tie is not None and not (isinstance(on_tie, str) and on_tie in ("error", "run")):
+        raise invalid_argument("ties", on_tie, "'error' or 'run'")
     best, rival = problem.best_two(truth)
-    inside = problem.inside(truth)
+    inside = problem.to_internal(truth)
     gap = inside[list(best)].sum() - inside[list(rival)].sum()
-    near = real(unboxed(epsilon)) and epsilon > 0.0  # another value is refused later
-    if ties != "run" and not near and gap <= 1e-12 * np.abs(inside).max():
-        raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")
+    near = is_real(to_python_scalar(epsilon)) and epsilon > 0.0  # another value is refused later
+    if on_tie != "run" and not near and gap <= 1e-12 * np.abs(inside).max():
+        raise tied(problem.label(best), problem.label(rival), may_run=on_tie == "error")
     return truth
 
 
-def check_level_sd(problem: Problem, level_sd: Any) -> float:
+def check_level_sd(problem: Problem, batch_sd: Any) -> float:
     """The standard deviation of levels, or a sentence."""
-    number = unboxed(level_sd)
+    number = to_python_scalar(batch_sd)
     plain = isinstance(number, int | float) and not isinstance(number, bool)
     if not plain or not 0.0 <= number < math.inf:
-        raise must_be("level_sd", level_sd, "a standard deviation of levels, 0 or more")
-    if number and not problem.rewards.levels():
+        raise invalid_argument("batch_sd", batch_sd, "a standard deviation of levels, 0 or more")
+    if number and not problem.rewards.has_batch_effect():
         raise InputError(
             "level-sd-without-level",
             "level_sd = {level_sd:g} is for plays with a level of their own, and {rewards} has "
             "none",
-            remedy="use Gaussian(sigma, level='per play'), or leave level_sd out",
-            level_sd=float(number),
+            remedy="use Gaussian(sigma, batch_effect='per play'), or leave level_sd out",
+            batch_sd=float(number),
             rewards=str(problem.rewards),
         )
-    if number and (why := problem.coarse(0, 10.0 * float(number))) is not None:
-        raise said_by(InputError, why.within("level_sd"))
+    if number and (why := problem.precision_problem(0, 10.0 * float(number))) is not None:
+        raise error_from(InputError, why.with_context("batch_sd"))
     return float(number)
 
 
-def bind(rule: RuleBase, problem: Problem) -> Setup:
+def bind(rule: RuleBase, problem: Problem) -> BoundRule:
     """Fit a rule to a problem; the rule is watched if a part of it is not this package's."""
-    return rule.setup(problem) if is_trusted(rule) else GuardedSetup(rule, problem, every=False)
+    return rule.bind(problem) if is_trusted(rule) else CheckedBoundRule(rule, problem, every=False)
 
 
 # ---- one run
@@ -331,11 +342,11 @@ class InitialState:
     """
 
     problem: Problem
-    setup: Setup
+    bound: BoundRule
     stopping: Stopping
     n_deltas: int = 1
     engine: str = "auto"
-    level_sd: float = 0.0
+    batch_sd: float = 0.0
 
     def __post_init__(self) -> None:
         self._copied = False
@@ -348,26 +359,26 @@ class InitialState:
 
     def _made(self) -> "_Parts":
         problem, d = self.problem, self.problem.d
-        seen = blank(d, problem.rewards.groups(d), problem.precision())
-        seen.blocks.lifted[1] = self.level_sd
+        stats = blank(d, problem.rewards.variance_groups(d), problem.precision())
+        stats.batch.lifted[1] = self.batch_sd
         return _Parts(
-            self.stopping.on(problem.game(), seen),
-            seen,
-            View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d)),
+            self.stopping.on(problem.kernel(), stats),
+            stats,
+            RoundState(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d)),
             np.full(self.n_deltas, -1, np.int64),
             np.zeros((self.n_deltas, d)),
         )
 
     @cached_property
     def _mould(self) -> Any:
-        return mould(self._made())
+        return make_template(self._made())
 
     def choose(self, run: "Run") -> Callable[..., int]:
         """Return what plays a run."""
-        parts = run.game, run.rule
+        parts = run.kernel, run.rule
         if vars(self).get("_mould") is None:  # the first run, or parts that cannot be copied
             return choose_engine(self.engine, parts)
-        key = getattr(run.setup, "alike", False) or layout((run.rule, run.start))
+        key = getattr(run.bound, "alike", False) or type_key((run.rule, run.start))
         if key is None:
             return choose_engine(self.engine, parts)
         if key not in self._chosen:
@@ -379,9 +390,9 @@ class InitialState:
 class _Parts(NamedTuple):
     """The arrays that `Run` takes from an initial state."""
 
-    game: Game
-    seen: Seen
-    view: View
+    kernel: ProblemKernel
+    stats: Statistics
+    state: RoundState
     stops: Ints
     winners: Floats
 
@@ -393,21 +404,21 @@ class Run:
 
     def __init__(self, initial: InitialState, means: Floats, seed: int = 0, number: int = 0):
         self.rng: Any = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        self.initial, self.setup, self.means = initial, initial.setup, means
+        self.initial, self.bound, self.means = initial, initial.bound, means
         self._noise = seed, number
-        self.rule: Rule
-        self.rule, self.start = initial.setup.fresh(self.rng)
-        if initial.problem.rewards.pooled:
-            self.start = twice(self.start)
-        self.game, self.seen, self.view, self.stops, self.winners = initial.copy()
+        self.rule: SamplingKernel
+        self.rule, self.start = initial.bound.start_run(self.rng)
+        if initial.problem.rewards.variance_shared:
+            self.start = repeat_initial_design(self.start)
+        self.kernel, self.stats, self.state, self.stops, self.winners = initial.copy()
         self._play = initial.choose(self)
 
     def lead(self) -> float:
         """The estimated lead of the leading answer over the nearest rival; NaN if there is none."""
-        best, rival = self.view.best, self.view.rival
-        if not rival.any() or (self.seen.counts[best != rival] == 0.0).any():
+        best, rival = self.state.leader, self.state.rival
+        if not rival.any() or (self.stats.counts[best != rival] == 0.0).any():
             return math.nan
-        return float((best - rival) @ self.seen.mean)
+        return float((best - rival) @ self.stats.mean)
 
     @property
     def compiled(self) -> bool:
@@ -419,37 +430,37 @@ class Run:
         """
         larger = (-1, 0)  # the round in which the rule's arrays were made larger, and how often
         while True:
-            with own_errors(), own_bounds(self.game, self.rule, again=self._interpret):
+            with own_errors(), own_bounds(self.kernel, self.rule, again=self._interpret):
                 ended = self._play(*self._given(last))
-            if isinstance(self.setup, GuardedSetup):
-                self.setup.check(self.rule)
-            if ended != FULL:
+            if isinstance(self.bound, CheckedBoundRule):
+                self.bound.check(self.rule)
+            if ended != NEEDS_RESIZE:
                 check_compared(self.initial.stopping, self.stops)
                 return int(ended)
-            larger = again_larger(*larger, int(self.seen.clock[0]), self.rule)
-            self.rule = self.setup.enlarge(self.rule)
+            larger = again_larger(*larger, int(self.stats.n_rounds[0]), self.rule)
+            self.rule = self.bound.resize(self.rule)
             if self.compiled:  # larger arrays may be of other types
-                self._play = choose_engine(self.initial.engine, (self.game, self.rule))
+                self._play = choose_engine(self.initial.engine, (self.kernel, self.rule))
 
     def _given(self, last: int) -> tuple[Any, ...]:
         """What a round is played with."""
-        before = self.game, self.rule, self.start, self.means, self.rng, int(last)
-        return *before, self.seen, self.view, self.stops, self.winners
+        before = self.kernel, self.rule, self.start, self.means, self.rng, int(last)
+        return *before, self.stats, self.state, self.stops, self.winners
 
     def ready(self) -> bool:
         """Whether it can be played without compiling first."""
-        chosen = choose_engine(self.initial.engine, (self.game, self.rule))
+        chosen = choose_engine(self.initial.engine, (self.kernel, self.rule))
         known: Callable[[tuple[Any, ...]], bool] | None = getattr(chosen, "ready", None)
         return known is None or known(self._given(0))
 
     def _interpret(self) -> None:
         """The same rounds once more, interpreted, where they were compiled and few."""
-        last = int(self.seen.clock[0]) + 1
+        last = int(self.stats.n_rounds[0]) + 1
         if self.compiled and last <= REPLAYED:
             Run(replace(self.initial, engine="python"), self.means, *self._noise).advance(last)
 
 
-def twice(start: Ints) -> Ints:
+def repeat_initial_design(start: Ints) -> Ints:
     """A start that sees every arm twice, if it saw each: from one value each nobody could tell how
     values vary.
     """
@@ -462,8 +473,8 @@ class RunResult(NamedTuple):
     measured.
     """
 
-    stops: Ints  # int64[deltas]: the stopping round, -1 if it was capped
-    winners: Floats  # float64[deltas, d]
+    stopping_times: Ints  # int64[deltas]: the stopping round, -1 if it was capped
+    recommended: Floats  # float64[deltas, d]
     rounds: int  # rounds played
     figures: dict[str, int]  # what the rule tells of itself
     seconds: float  # spent on the rounds
@@ -477,7 +488,7 @@ class RunResult(NamedTuple):
 # ---- the numbers of the arms in a run
 
 
-class Numbering(NamedTuple):
+class ArmPermutation(NamedTuple):
     """A problem and a rule under a run's own numbers."""
 
     problem: Problem
@@ -499,9 +510,9 @@ def drawn(d: int, seed: int, run: int, what: int) -> Ints:
     return order
 
 
-def own_numbers(
-    problem: Problem, rule: RuleBase, seed: int, run: int, relabel: bool = False
-) -> Numbering:
+def draw_permutation(
+    problem: Problem, rule: RuleBase, seed: int, run: int, shuffle_arms: bool = False
+) -> ArmPermutation:
     """Those of a run. relabel: on top of it, the arms are relabelled at random, as if the user had
     listed them so.
 
@@ -509,30 +520,30 @@ def own_numbers(
     (`numbered`) keep the given numbers.
     """
     order = drawn(problem.d, seed, run, OWN)
-    if relabel:
+    if shuffle_arms:
         order = drawn(problem.d, seed, run, RELABELLED)[order]
     other, alike = getattr(rule, "numbered", None), None
-    mine = problem.numbered(order) if other is not None else None
+    mine = problem.permuted(order) if other is not None else None
     alike = other(order) if other is not None and mine is not None else None
     if mine is not None and alike is not None:
-        return Numbering(mine, alike, order)
-    if relabel:
+        return ArmPermutation(mine, alike, order)
+    if shuffle_arms:
         raise InputError(
             "not-numbered",
             "{part} does not say how its arms are numbered anew, so they cannot be relabelled",
-            remedy="say `impartial = True` in a rule or learner that names no arm "
+            remedy="say `symmetric = True` in a rule or learner that names no arm "
             "(docs/new-part.md), give others the method `numbered` (docs/new-structure.md), or "
             "leave {relabel} out",
-            part=str(rule if mine is not None or other is None else problem),
-            relabel=Option("relabel"),
+            kernel=str(rule if mine is not None or other is None else problem),
+            shuffle_arms=OptionHint("relabel"),
         )
-    return Numbering(problem, rule, np.arange(problem.d))
+    return ArmPermutation(problem, rule, np.arange(problem.d))
 
 
 # ---- many runs
 
 
-def in_order(runner: Runner, runs: int, jobs: int) -> Iterator[RunResult]:
+def ordered_results(runner: Runner, runs: int, jobs: int) -> Iterator[RunResult]:
     """Yield the results of `runs` runs in their order.
 
     With the engine "auto", runs that would be over before they are compiled are interpreted.
@@ -569,7 +580,7 @@ def _in_threads(runner: Runner, numbers: Iterable[int], jobs: int) -> Iterator[R
         pool.shutdown(cancel_futures=True)
 
 
-class Warmed(NamedTuple):
+class CompileReport(NamedTuple):
     what: str | None  # None: it is interpreted
     compiled: int  # functions; none: it was ready
     seconds: float
@@ -579,11 +590,11 @@ def warm(
     problem: Problem,
     rule: str | RuleBase = "frank-wolfe",
     threshold: str | StoppingBase = "mixture",
-) -> Warmed:
+) -> CompileReport:
     """What was compiled, if it was not ready. What is compiled depends on classes, not on means,
     delta or the number of arms.
     """
-    mine = own_numbers(problem.maximised, make_rule(rule), 0, 0)
+    mine = draw_permutation(problem.as_maximisation, make_rule(rule), 0, 0)
     stopping = stopping_of(mine.rule, threshold, mine.problem, [0.05])
     before = len(MADE)
     run = Run(
@@ -591,9 +602,9 @@ def warm(
     )
     run.advance(0)
     if not run.compiled:
-        return Warmed(None, 0, 0.0)
+        return CompileReport(None, 0, 0.0)
     made = MADE[before:]
-    return Warmed(
+    return CompileReport(
         made[-1].what if made else "",
         sum(one.compiled for one in made),
         sum(one.seconds for one in made),

@@ -24,9 +24,9 @@ import numpy as np
 
 from ..engine.jit import jitable
 from ..engine.numerics import lead_of
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Fixed, Floats, Ints
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..rewards.base import SHAVE
 from .mixture_pairs import tail
 from .penalised import beta_regret
@@ -92,7 +92,7 @@ NOTHING = -1e300  # a bound that says nothing; sums of it and of infinity are nu
 
 
 @jitable
-def together(a: float, b: float) -> float:
+def logaddexp(a: float, b: float) -> float:
     """ln(exp(a) + exp(b))."""
     high, low = max(a, b), min(a, b)
     if high == -math.inf or high == math.inf:
@@ -135,7 +135,7 @@ def second(promise: Floats, scales: int, top: int) -> int:
     return chosen
 
 
-class WeigherPart(NamedTuple):
+class GaussianSetEvidenceKernel(NamedTuple):
     counts: Floats  # those of what was seen, and its weights
     weighed: Floats
     variance: Floats
@@ -154,27 +154,27 @@ class WeigherPart(NamedTuple):
     fee: Floats  # float64[2, d, k]
     part: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
     row: Floats  # float64[6, k]: scratch
-    offer: Floats  # float64[references, d]: see `quote`
+    arm_prices: Floats  # float64[references, d]: see `price_arms`
     base: Floats  # float64[references]
     yardstick: Floats  # float64[1]: in what means are counted
 
-    def face(self, seen: Seen, best: Floats, shift: float) -> None:
+    def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
         """Look at what was seen; the leader's arms are lifted."""
         for a in range(best.size):
             lift = shift * best[a]
-            self.mean[0, a] = (seen.mean[a] + lift) / self.yardstick[0]
-            total = seen.weighed[0, a]
+            self.mean[0, a] = (stats.mean[a] + lift) / self.yardstick[0]
+            total = stats.weighted_sums[0, a]
             if total > 0.0:
-                weighed = seen.weighed[3, a] + seen.weighed[2, a] / total
+                weighed = stats.weighted_sums[3, a] + stats.weighted_sums[2, a] / total
                 self.mean[1, a] = (weighed + lift) / self.yardstick[0]
 
-    def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         for i in range(n):
             a, side = arms[i], 0 if sign[i] < 0.0 else 1
             if self.counts[a] <= 0.0:
                 return -math.inf
             self.ready(a, side)
-        return together(self.own(arms, sign, n), self.joint(arms, sign, n)) - LN2
+        return logaddexp(self.own(arms, sign, n), self.joint(arms, sign, n)) - LN2
 
     def ready(self, a: int, side: int) -> None:
         """What depends on an arm alone, if it has changed."""
@@ -185,25 +185,25 @@ class WeigherPart(NamedTuple):
                 c = self.prior[side, k]
                 self.width[side, a, k] = math.sqrt(self.variance[a] * (n + c)) / n
                 self.fee[side, a, k] = 0.5 * math.log1p(n / c)
-        total, part = self.weighed[0, a], self.part[a]
+        total, kernel = self.weighed[0, a], self.part[a]
         if total > 0.0 and (square != self.done[2, a] or total != self.done[3, a]):
             self.done[2, a], self.done[3, a] = square, total
             for k in range(self.steady.size):
                 c = self.steady[k]
                 share = c / (square + c)
-                part[k, 0] = self.variance[a] * (square + c) / (total * total)
-                part[k, 1] = self.variance[a] * c * share
-                part[k, 2] = self.variance[a] * square * share
-                part[k, 3] = 0.5 * math.log1p(square / c)
+                kernel[k, 0] = self.variance[a] * (square + c) / (total * total)
+                kernel[k, 1] = self.variance[a] * c * share
+                kernel[k, 2] = self.variance[a] * square * share
+                kernel[k, 3] = 0.5 * math.log1p(square / c)
 
-    def span(self, which: int, a: int, sign: float) -> tuple[float, float]:
+    def span(self, index: int, a: int, sign: float) -> tuple[float, float]:
         """Between which u lies."""
-        here = float(self.mean[which, a])
+        here = float(self.mean[index, a])
         if sign < 0.0:
             return here - float(self.high[a]), here - float(self.low[a])
         return float(self.low[a]) - here, float(self.high[a]) - here
 
-    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+    def price_arms(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
         """Prices of arms: for each of some references, the sum over the arms of any set, plus the
         base, is not above the evidence against it.
 
@@ -240,7 +240,7 @@ class WeigherPart(NamedTuple):
             side, low, high = 0 if best[a] > 0.5 else 1, -math.inf, math.inf
             sign = 1.0 if side == 1 else -1.0
             if self.counts[a] <= 0.0:
-                self.offer[r, a] = NOTHING
+                self.arm_prices[r, a] = NOTHING
                 continue
             wide, fee = float(self.width[side, a, k]), float(self.fee[side, a, k])
             if self.boxed:
@@ -249,7 +249,7 @@ class WeigherPart(NamedTuple):
                 self.rows, self.sided[side, k], alpha * wide, low / wide, high / wide
             )
             gain = -sign * alpha * float(self.mean[0, a])
-            self.offer[r, a] = gain - cost - fee - SHAVE * (abs(gain) + abs(cost) + fee)
+            self.arm_prices[r, a] = gain - cost - fee - SHAVE * (abs(gain) + abs(cost) + fee)
 
     def quote_joint(
         self, best: Floats, arms: Ints, n: int, r: int, k: int, alpha: float, z: float
@@ -277,7 +277,7 @@ class WeigherPart(NamedTuple):
         for a in range(best.size):
             sign, total = -1.0 if best[a] > 0.5 else 1.0, self.weighed[0, a]
             if not total > 0.0:
-                self.offer[r, a] = NOTHING
+                self.arm_prices[r, a] = NOTHING
                 continue
             blur, fee = float(self.part[a, k, 0]), float(self.part[a, k, 3])
             tilt = once * c * self.variance[a] / total / blur
@@ -288,7 +288,7 @@ class WeigherPart(NamedTuple):
             gain, cost = -sign * alpha * float(self.mean[1, a]), (tilt - alpha) * u
             cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.part[a, k, 2]
             size = abs(gain) + abs(cost) + paid + fee
-            self.offer[r, a] = gain + cost - paid - fee - SHAVE * size
+            self.arm_prices[r, a] = gain + cost - paid - fee - SHAVE * size
 
     # ---- every arm for itself
 
@@ -300,7 +300,7 @@ class WeigherPart(NamedTuple):
         value = self.alone(arms, sign, n, top, lead)[0]
         for k in range(scales):
             if k != top and (self.boxed or row[2, k] > value - SLIGHT):
-                value = together(value, self.alone(arms, sign, n, k, lead)[0])
+                value = logaddexp(value, self.alone(arms, sign, n, k, lead)[0])
         return value
 
     def apart(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
@@ -367,7 +367,7 @@ class WeigherPart(NamedTuple):
         value = self.aligned(arms, sign, n, top, lead)[0]
         for k in range(scales):
             if k != top and (self.boxed or row[5, k] > value - SLIGHT):
-                value = together(value, self.aligned(arms, sign, n, k, lead)[0])
+                value = logaddexp(value, self.aligned(arms, sign, n, k, lead)[0])
         return value - math.log(scales)
 
     def abreast(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
@@ -385,12 +385,12 @@ class WeigherPart(NamedTuple):
             c = self.steady[k]
             for i in range(n):
                 a = arms[i]
-                part = self.part[a, k]
-                blur += part[0]
+                kernel = self.part[a, k]
+                blur += kernel[0]
                 pull += self.variance[a] / self.weighed[0, a]
-                square += part[1]
-                spare += part[2]
-                fee += part[3]
+                square += kernel[1]
+                spare += kernel[2]
+                fee += kernel[3]
             if not 0.0 < blur < math.inf:
                 return lead, -1
             pull *= c
@@ -474,59 +474,61 @@ EXACT = 0.25  # the share of the Beta mixture
 THEN = math.log1p(-EXACT)
 
 
-class CoinWeigherPart(NamedTuple):
-    inner: WeigherPart  # of standard deviation 1/2
-    rewards: Rewards  # with the Bernoulli divergence
-    seen: Floats  # the means that were seen
+class BernoulliSetEvidenceKernel(NamedTuple):
+    inner: GaussianSetEvidenceKernel  # of standard deviation 1/2
+    rewards: RewardKernel  # with the Bernoulli divergence
+    stats: Floats  # the means that were seen
     variance: Floats  # 1: the nearest rival is sought at the counts
     guessed: Floats  # float64[d]: the variances, for what is foreseen
     yardstick: Floats  # that of `inner`, like the next three
     mean: Floats
-    offer: Floats
+    arm_prices: Floats
     base: Floats
     done: Floats  # float64[2, d]: N and the ones for which `fee` is right
     fee: Floats
     spare: Floats  # scratch
 
-    def face(self, seen: Seen, best: Floats, shift: float) -> None:
-        self.inner.face(seen, best, shift)
+    def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
+        self.inner.set_leader(stats, best, shift)
         for a in range(best.size):
-            n, ones, x = seen.counts[a], seen.sums[a], seen.mean[a]
+            n, ones, x = stats.counts[a], stats.sums[a], stats.mean[a]
             self.guessed[a] = x * (1.0 - x) + 0.25 / (n + 1.0)
             if n != self.done[0, a] or ones != self.done[1, a]:
                 self.done[0, a], self.done[1, a] = n, ones
                 self.fee[a] = beta_regret(n, ones)
 
-    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
-        self.inner.quote(best, arms, sign, n)
+    def price_arms(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+        self.inner.price_arms(best, arms, sign, n)
         for r in range(self.base.size):
             self.base[r] += THEN
 
-    def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
-        value = self.inner.confront(best, arms, sign, n)
+    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        value = self.inner.evidence_against(best, arms, sign, n)
         if value == -math.inf:
             return value
         fees, counts = 0.0, self.inner.counts
-        exact = self.rewards.distance(self.seen, counts, arms, sign, n, self.spare)
+        exact = self.rewards.transportation_cost(self.stats, counts, arms, sign, n, self.spare)
         if exact == math.inf:
             return exact  # no means that are possible make the rival as good
         for i in range(n):
             fees += self.fee[arms[i]]
         exact -= fees + SHY * (exact + fees)
-        return together(value + THEN, exact + math.log(EXACT))
+        return logaddexp(value + THEN, exact + math.log(EXACT))
 
 
-def coin_weigher(inner: WeigherPart, rewards: Rewards, seen: Floats) -> CoinWeigherPart:
+def coin_weigher(
+    inner: GaussianSetEvidenceKernel, rewards: RewardKernel, stats: Floats
+) -> BernoulliSetEvidenceKernel:
     d = inner.mean.shape[1]
-    return CoinWeigherPart(
+    return BernoulliSetEvidenceKernel(
         inner,
         rewards,
-        seen,
+        stats,
         np.ones(d),
         np.full(d, 0.25),
         inner.yardstick,
         inner.mean,
-        inner.offer,
+        inner.arm_prices,
         inner.base,
         np.full((2, d), -1.0),
         np.zeros(d),

@@ -10,23 +10,23 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from .._messages import PYTHON, Sentence
-from .._values import Description, is_value, short
-from ..engine.kernels import copied
+from .._messages import PYTHON, Message
+from .._values import Description, is_value, short_repr
+from ..engine.kernels import deep_copy
 from ..engine.likelihood_ratio import NEVER as NOTHING
 from ..engine.likelihood_ratio import ratio
-from ..engine.protocols import Game, Judge, Threshold
-from ..engine.round import LOST
+from ..engine.protocols import ProblemKernel, StoppingKernel, Threshold
+from ..engine.round import NAN_THRESHOLD
 from ..engine.state import Floats, Ints
-from ..engine.statistics import Seen
-from ..errors import InputError, must_be, real, unboxed
-from ..rewards.base import License, RewardsBase, licensed, not_convex
+from ..engine.statistics import Statistics
+from ..errors import InputError, invalid_argument, is_real, to_python_scalar
+from ..rewards.base import Assumption, RewardsBase, not_convex, valid_assumptions
 from ..structures import Oracle, StructureBase
 
 STATED = "stated by the user"  # the label of what nobody here has checked
 
 
-class Question(Protocol):
+class ProblemLike(Protocol):
     """What a threshold must know of a problem."""
 
     @property
@@ -41,32 +41,32 @@ class Validity(NamedTuple):
     """Whether stopping at a threshold keeps the error probability below delta, and why."""
 
     proved: bool
-    reason: Sentence  # its code names the theorem, or what is missing
+    reason: Message  # its code names the theorem, or what is missing
     # what the proof takes for granted of a user's parts: its arguments are the part, whose, verbs
-    provided: tuple[Sentence, ...] = ()
-    stated: bool = False  # by the author of a part of one's own, which nobody has checked
+    conditions: tuple[Message, ...] = ()
+    user_stated: bool = False  # by the author of a part of one's own, which nobody has checked
 
     @property
     def label(self) -> str:
         """In a word or two."""
         if not self.proved:
-            return STATED if self.stated else "heuristic"
-        if not self.provided:
+            return STATED if self.user_stated else "heuristic"
+        if not self.conditions:
             return "proved"
-        return "proved if " + " and ".join(one.spelt(PYTHON) for one in self.provided)
+        return "proved if " + " and ".join(one.render_inline(PYTHON) for one in self.conditions)
 
     def __str__(self) -> str:
-        return f"{self.label}: {self.reason.said().removesuffix('.')}"
+        return f"{self.label}: {self.reason.render().removesuffix('.')}"
 
 
-class Rests(NamedTuple):
+class ProofRequirements(NamedTuple):
     """What a proof takes from the parts of a problem, as they say it: methods, by part. The first
     of a structure always counts, the others where they are not this package's.
     """
 
-    answers: tuple[str, ...] = ("nearest", "size_bound", "difference_bound")
+    answers: tuple[str, ...] = ("nearest", "n_sets_bound", "max_difference_bound")
     actions: tuple[str, ...] = ("largest",)
-    rewards: tuple[str, ...] = ("licenses", "divergence")
+    rewards: tuple[str, ...] = ("assumptions", "divergence")
 
 
 # what distances are made of, besides the divergence: verbs of what `RewardsBase.part` makes
@@ -78,14 +78,14 @@ class Stopping(NamedTuple):
 
     name: str
     threshold: Threshold
-    watch: (
-        Callable[[Game, Threshold, Seen], Game] | None
+    make_kernel: (
+        Callable[[ProblemKernel, Threshold, Statistics], ProblemKernel] | None
     )  # gives the game a judge of its own; None: the likelihood ratio
     validity: Validity
     # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its
     # limit
     likelihood: bool = True
-    rests: Rests = Rests()
+    rests: ProofRequirements = ProofRequirements()
     epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
     own: Any = None  # the user's description, where it has one instead of a name
 
@@ -94,55 +94,64 @@ class Stopping(NamedTuple):
         """What `threshold=` was given."""
         return self.name if self.own is None else self.own
 
-    def on(self, game: Game, seen: Seen) -> Game:
+    def on(self, problem: ProblemKernel, stats: Statistics) -> ProblemKernel:
         """The game with this stopping rule as its judge, at its beginning."""
-        threshold = copied(self.threshold)
-        if self.watch is None:
-            return game._replace(judge=ratio(threshold, seen.counts.size))
-        return self.watch(game, threshold, seen)
+        threshold = deep_copy(self.threshold)
+        if self.make_kernel is None:
+            return problem._replace(stopping=ratio(threshold, stats.counts.size))
+        return self.make_kernel(problem, threshold, stats)
 
 
-class ConstantPart(NamedTuple):
+class ConstantPenalty(NamedTuple):
     """ln(M / delta), or what stands for it."""
 
     constant: Floats
 
-    def level(self, t: int, which: int) -> float:
-        return float(self.constant[which])
+    def critical_value(self, t: int, index: int) -> float:
+        return float(self.constant[index])
 
 
-def log_union(problem: Question, epsilon: float = 0.0) -> float:
+def log_union(problem: ProblemLike, epsilon: float = 0.0) -> float:
     """ln M. (Of a whole number that may be too large for a float.)"""
     answers = problem.answers
-    return math.log(max(answers.gaining() if epsilon > 0.0 else answers.exchange().number, 1))
+    return math.log(
+        max(
+            answers.n_gaining_differences()
+            if epsilon > 0.0
+            else answers.neighbourhood().n_differences,
+            1,
+        )
+    )
 
 
-def also(valid: Validity, text: str, **arguments: Any) -> Validity:
+def with_note(valid: Validity, text: str, **arguments: Any) -> Validity:
     """The same validity, for the same reason, of which more is to be said."""
     why = valid.reason
-    more = Sentence(why.code, f"{why.text}; {text}", **why.arguments, **arguments)
+    more = Message(why.code, f"{why.text}; {text}", **why.arguments, **arguments)
     return valid._replace(reason=more)
 
 
-def earned(what: str, theorems: Mapping[License, Sentence], rewards: RewardsBase) -> Validity:
+def validity_from_assumptions(
+    what: str, theorems: Mapping[Assumption, Message], rewards: RewardsBase
+) -> Validity:
     """The validity of a stopping rule: proved where the rewards have a licence that a theorem
     needs, and heuristic otherwise.
 
     theorems: what each licence proves, the best first.
     """
-    held, kind = licensed(rewards), type(rewards).__name__
+    held, kind = valid_assumptions(rewards), type(rewards).__name__
     for licence, reason in theorems.items():
         if licence in held:
             return Validity(True, reason)
     if not held:
-        why = Sentence(
+        why = Message(
             "no-licence",
             "no theorem covers {rewards}, a class that does not say what is known of its values "
-            "(`licenses`)",
+            "(`assumptions`)",
             rewards=kind,
         )
         return Validity(False, why)
-    why = Sentence(
+    why = Message(
         "licence-missing",
         "{what} needs {needs:or}, which {rewards} does not have",
         what=what,
@@ -152,23 +161,23 @@ def earned(what: str, theorems: Mapping[License, Sentence], rewards: RewardsBase
     return Validity(False, why)
 
 
-def ours(part: object) -> bool:
+def ours(kernel: object) -> bool:
     """Whether a class is this package's, and tested; one derived from it may do anything."""
-    return type(part).__module__.partition(".")[0] == "combgame"
+    return type(kernel).__module__.partition(".")[0] == "combgame"
 
 
 LISTED = 5000  # sets that `combgame.testing.check_structure` lists
 # what a method is made of, unless a class has its own
 MADE_OF = {
-    "exchange": ("size_bound", "difference_bound"),
-    "size_bound": ("size",),
-    "difference_bound": ("difference",),
+    "exchange": ("n_sets_bound", "max_difference_bound"),
+    "n_sets_bound": ("size",),
+    "max_difference_bound": ("difference",),
 }
 
 
-def _foreign(part: object, verb: str) -> bool:
+def _foreign(kernel: object, verb: str) -> bool:
     """Whether a method is not this package's."""
-    module = getattr(getattr(part, verb, None), "__module__", None) or ""
+    module = getattr(getattr(kernel, verb, None), "__module__", None) or ""
     return module.partition(".")[0] != "combgame"
 
 
@@ -189,7 +198,7 @@ def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str
     first, *others = rests
     if asked:
         own = first == "nearest" and (
-            _foreign(structure, "part") or _foreign(structure, "answer_part")
+            _foreign(structure, "part") or _foreign(structure, "answer_kernel")
         )
         named = ("argmax", "nearest") if own else ("argmax",)
     else:
@@ -198,7 +207,7 @@ def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str
     return tuple(dict.fromkeys((*named, *more)))
 
 
-def _taken(stopping: Stopping, problem: Question) -> dict[str, tuple[str, ...]]:
+def _taken(stopping: Stopping, problem: ProblemLike) -> dict[str, tuple[str, ...]]:
     """What the proof takes from a user's parts, by part."""
     answers, actions, rewards = problem.answers, problem.actions, problem.rewards
     rests = stopping.rests
@@ -210,18 +219,18 @@ def _taken(stopping: Stopping, problem: Question) -> dict[str, tuple[str, ...]]:
             "actions": _of_structure(actions, rests.actions),
         }
     if not ours(rewards):
-        always, more = Rests().rewards, rests.rewards
+        always, more = ProofRequirements().rewards, rests.rewards
         taken["rewards"] = tuple(v for v in more if v in always or _foreign(rewards, v))
         if "divergence" in more:
             try:
-                part = rewards.part(*rewards.range(answers.d))
+                kernel = rewards.kernel(*rewards.mean_range(answers.d))
             except Exception:  # the run says so
-                part = None
-            taken["rewards"] += tuple(v for v in GEOMETRY if _foreign(part, v))
-    return {part: verbs for part, verbs in taken.items() if verbs}
+                kernel = None
+            taken["rewards"] += tuple(v for v in GEOMETRY if _foreign(kernel, v))
+    return {kernel: verbs for kernel, verbs in taken.items() if verbs}
 
 
-def labelled(stopping: Stopping, problem: Question) -> Validity:
+def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
     """The validity of a stopping rule on a problem whose parts may be a user's: proved if what they
     say of themselves is right.
     """
@@ -235,13 +244,13 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
                 "distance may be larger than what is enough for a rival to be the best"
             )
             about: dict[str, Any] = {"x": bent[0], "y": bent[1], "rewards": type(rewards).__name__}
-            return Validity(False, Sentence("not-convex", text, **about))
+            return Validity(False, Message("not-convex", text, **about))
     if not taken:
         return valid
-    kinds = {part: type(getattr(problem, part)).__name__ for part in taken}
+    kinds = {kernel: type(getattr(problem, kernel)).__name__ for kernel in taken}
     conditions = []
-    for part, verbs in taken.items():
-        given: dict[str, Any] = {"part": part, "whose": kinds[part], "verbs": list(verbs)}
+    for kernel, verbs in taken.items():
+        given: dict[str, Any] = {"part": kernel, "whose": kinds[kernel], "verbs": list(verbs)}
         given["number"] = len(verbs) + verbs[0].endswith("s")  # its sets are, its nearest is
         if len(taken) == 1:
             text = "its {verbs:by  and its } {number:is|are} right"
@@ -251,27 +260,27 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
             text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
                 text = "the {verbs:and} of the {part} ({whose}) are right"
-        conditions.append(Sentence("part-right", text, **given))
+        conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
-    tried = list(dict.fromkeys(kind for part, kind in kinds.items() if part != "rewards"))
+    tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
     text = "what {whose} {number:says of itself|say of themselves} is taken as it is"
     facts: dict[str, Any] = {"whose": " and ".join(whose), "number": len(whose)}
     if tried:
         text += " (combgame.testing.check_structure tries {tried}"
-        many = problem.answers.size()
+        many = problem.answers.n_sets()
         untried = "exchange" in taken.get("answers", ()) and (many is None or many > LISTED)
         text += ", but not an exchange of so many sets)" if untried else ")"
         facts["tried"] = "it" if tried == whose and len(tried) == 1 else " and ".join(tried)
     if "divergence" in taken.get("rewards", ()):
         text += "; that the divergence is convex was looked at on a grid of means only"
-    return also(valid, text, **facts)._replace(provided=tuple(conditions))
+    return with_note(valid, text, **facts)._replace(conditions=tuple(conditions))
 
 
 NEVER = Stopping(
     "never",
     NOTHING,
     None,
-    Validity(False, Sentence("never-stops", "a run that does not stop, for tests and timings")),
+    Validity(False, Message("never-stops", "a run that does not stop, for tests and timings")),
 )
 
 
@@ -289,9 +298,9 @@ class StoppingBase(Description):
 
     validity: ClassVar[str] = ""
 
-    def part(self, problem: Question, deltas: Floats) -> "Threshold | Judge":
-        """The verb `level(t, which)`, beta(t, deltas[which]), which the generalised likelihood
-        ratio at the counts must exceed; or all verbs of `protocols.Judge`, for evidence of another
+    def kernel(self, problem: ProblemLike, deltas: Floats) -> "Threshold | StoppingKernel":
+        """The verb `critical_value(t, which)`, beta(t, deltas[which]), which the generalised likelihood
+        ratio at the counts must exceed; or all verbs of `protocols.StoppingKernel`, for evidence of another
         kind.
         """
         raise InputError(
@@ -302,36 +311,36 @@ class StoppingBase(Description):
         )
 
 
-def own_stopping(asked: StoppingBase, problem: Question, deltas: Sequence[float]) -> Stopping:
+def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[float]) -> Stopping:
     """The stopping rule that a user's object describes, with the validity that its author states.
 
     >>> import combgame as cg
-    >>> from combgame.stopping.glr import StylisedPart
+    >>> from combgame.stopping.glr import StylisedThreshold
     >>> class Mine(StoppingBase):
     ...     validity = "my Theorem 1"
     ...     def part(self, problem, deltas):
-    ...         return StylisedPart(deltas)
+    ...         return StylisedThreshold(deltas)
     >>> problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
     >>> print(own_stopping(Mine(), problem, [0.1]).validity)
     stated by the user: my Theorem 1
     """
-    part: Any = asked.part(problem, np.array(deltas, dtype=float))
-    name = short(asked) if is_value(asked) else type(asked).__name__
-    if not callable(getattr(part, "level", None)):
+    kernel: Any = asked.kernel(problem, np.array(deltas, dtype=float))
+    name = short_repr(asked) if is_value(asked) else type(asked).__name__
+    if not callable(getattr(kernel, "level", None)):
         raise InputError(
             "no-level",
             "threshold = {name}: {part} has no method level, the verb of every threshold",
             remedy="give it level(self, t, which), which returns beta(t, deltas[which])",
             name=name,
-            part=type(part).__name__,
+            kernel=type(kernel).__name__,
         )
     for t in TRIED:
-        for which in range(len(deltas)):
-            check_level(name, copied(part), t, which)
-    judges = callable(getattr(part, "look", None))
+        for index in range(len(deltas)):
+            check_level(name, deep_copy(kernel), t, index)
+    judges = callable(getattr(kernel, "look", None))
     return Stopping(
         name,
-        part,
+        kernel,
         _in_its_place if judges else None,
         stated(asked),
         likelihood=not judges,
@@ -339,26 +348,26 @@ def own_stopping(asked: StoppingBase, problem: Question, deltas: Sequence[float]
     )
 
 
-def check_level(name: str, part: Any, t: int, which: int) -> None:
+def check_level(name: str, kernel: Any, t: int, index: int) -> None:
     """A sentence, unless a threshold is one number after t rounds."""
     try:
-        level = part.level(t, which)
+        level = kernel.critical_value(t, index)
     except Exception as error:
-        raise no_level(name, part, t, which, f"raised {error!r}") from error
-    number: Any = None if isinstance(level, np.ndarray) else unboxed(level)
-    if not real(number) or math.isnan(number):
+        raise no_level(name, kernel, t, index, f"raised {error!r}") from error
+    number: Any = None if isinstance(level, np.ndarray) else to_python_scalar(level)
+    if not is_real(number) or math.isnan(number):
         shown = repr(level) if len(repr(level)) <= LONG else type(level).__name__
-        raise no_level(name, part, t, which, f"returned {shown}")
+        raise no_level(name, kernel, t, index, f"returned {shown}")
 
 
 def check_compared(stopping: Stopping, stops: Ints) -> None:
     """A sentence, if a threshold was no number in a run (`round.settle`)."""
-    for which in np.flatnonzero(stops <= LOST):
-        t = LOST - int(stops[which])
-        raise no_level(stopping.name, stopping.threshold, t, int(which), "returned nan")
+    for index in np.flatnonzero(stops <= NAN_THRESHOLD):
+        t = NAN_THRESHOLD - int(stops[index])
+        raise no_level(stopping.name, stopping.threshold, t, int(index), "returned nan")
 
 
-def no_level(name: str, part: Any, t: int, which: int, did: str) -> InputError:
+def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError:
     """With a level that is no number nothing can be compared."""
     return InputError(
         "level-not-a-number",
@@ -367,29 +376,29 @@ def no_level(name: str, part: Any, t: int, which: int, did: str) -> InputError:
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
         "is asked for its element [which]",
         name=name,
-        part=type(part).__name__,
+        kernel=type(kernel).__name__,
         t=t,
-        which=which,
+        index=index,
         did=did,
     )
 
 
-def _in_its_place(game: Game, threshold: Any, seen: Seen) -> Game:
+def _in_its_place(problem: ProblemKernel, threshold: Any, stats: Statistics) -> ProblemKernel:
     """A judge of one's own looks for itself."""
-    return game._replace(judge=threshold)
+    return problem._replace(stopping=threshold)
 
 
 def stated(asked: StoppingBase) -> Validity:
     """What the author of a stopping rule says about it."""
     said: Any = asked.validity
     if not isinstance(said, str):
-        raise must_be(
+        raise invalid_argument(
             f"{type(asked).__name__}.validity",
             said,
             "a text: what its author states about its errors, or nothing",
         )
     if not said.strip():
         text = "{name} says nothing about its errors (`validity`)"
-        return Validity(False, Sentence("not-stated", text, name=type(asked).__name__))
-    reason = Sentence("user-states", "{stated}", stated=said.strip().removesuffix("."))
-    return Validity(False, reason, stated=True)
+        return Validity(False, Message("not-stated", text, name=type(asked).__name__))
+    reason = Message("user-states", "{stated}", stated=said.strip().removesuffix("."))
+    return Validity(False, reason, user_stated=True)

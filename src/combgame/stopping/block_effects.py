@@ -1,6 +1,6 @@
 """Plays with a level of their own: evidence from differences within plays (docs/plates.md).
 
-S and J are what complete blocks say of a pair (`game.blocks`). Given what came before it, a block's
+S and J are what complete blocks say of a pair (`kernel.blocks`). Given what came before it, a block's
 difference is Gaussian about Delta = mu_i - mu_j with a variance that was fixed before its first
 value, so that exp(theta (S - J Delta) - theta^2 J / 2) is a martingale in the number of blocks for
 every theta; mixed over half-normal theta >= 0 it rises with S - J Delta, and an error means that
@@ -16,21 +16,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import Sentence
-from ..engine.block_effects import Blocks
+from .._messages import Message
+from ..engine.block_effects import BatchEstimator
 from ..engine.jit import jitable
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Fixed, Floats, Ints, View
-from ..engine.statistics import Seen
+from ..engine.protocols import ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.state import Fixed, Floats, Ints, RoundState
+from ..engine.statistics import Statistics
 from ..errors import InputError
 from ..problem import Problem
-from ..rewards import License
+from ..rewards import Assumption
 from ..rewards.base import swapped
 from ..rewards.gaussian import EPSILON, FINE
-from .base import ConstantPart, Rests, Stopping, also, earned, log_union
+from .base import (
+    ConstantPenalty,
+    ProofRequirements,
+    Stopping,
+    log_union,
+    validity_from_assumptions,
+    with_note,
+)
 from .mixture_pairs import tail
-from .variance import VariancePart, ratios, variance_part
+from .variance import VarianceKernel, ratios, variance_part
 
 # c in units of the information of one play that has both arms, and the chance of the scale: chosen
 # before the data
@@ -62,7 +69,7 @@ def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
 
 
 @jitable
-def seen_within(blocks: Blocks) -> float:
+def seen_within(blocks: BatchEstimator) -> float:
     """The variance that blocks leave over; infinite if nothing can be said yet, or if rounding
     hides it.
     """
@@ -73,27 +80,27 @@ def seen_within(blocks: Blocks) -> float:
     return variance if variance > 1e-290 and variance >= digit * digit else math.inf
 
 
-class KnownPart(NamedTuple):
+class KnownVarianceBatchKernel(NamedTuple):
     """The evidence of a lead where sigma is known."""
 
     scales: Fixed
 
     def weigh_lead(
-        self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
+        self, blocks: BatchEstimator, lead: float, sure: float, unit: float, enough: float
     ) -> float:
         return contrast(self.scales, lead, sure, unit)
 
 
-class UnknownPart(NamedTuple):
+class UnknownVarianceBatchKernel(NamedTuple):
     """The same where sigma is not known: the least over all sigmas, or what is surely more than
     `enough`.
     """
 
     scales: Fixed
-    line: VariancePart
+    line: VarianceKernel
 
     def weigh_lead(
-        self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
+        self, blocks: BatchEstimator, lead: float, sure: float, unit: float, enough: float
     ) -> float:
         variance, row = seen_within(blocks), self.line.row
         if not (variance < math.inf and sure > 0.0):
@@ -107,11 +114,11 @@ class UnknownPart(NamedTuple):
         return self.line.over_variances(1.0, 0.0, 0.0, float(blocks.noise[0, 0]), enough)[0]
 
 
-class ContrastsPart(NamedTuple):
+class ContrastsKernel(NamedTuple):
     """The evidence of a pair, which structures take for the distance of `Rewards`."""
 
-    seen: Seen
-    sigma: KnownPart | UnknownPart
+    stats: Statistics
+    sigma: KnownVarianceBatchKernel | UnknownVarianceBatchKernel
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     nearest_of: Floats  # float64[1] scratch
 
@@ -120,14 +127,14 @@ class ContrastsPart(NamedTuple):
 
     def pair(self, i: int, j: int, enough: float) -> float:
         """For arm i, of the leader, against arm j; or what is surely more than `enough`."""
-        blocks = self.seen.blocks
+        blocks = self.stats.batch
         lead, sure = float(blocks.lead[i, j]), float(blocks.sure[i, j])
         first, second = float(blocks.precision[i]), float(blocks.precision[j])
         lead += self.shift * sure - SHAVE * abs(lead)
         unit = first / (first + second) * second
         return self.sigma.weigh_lead(blocks, lead, sure, unit, enough)
 
-    def distance(
+    def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         """Of a rival that differs in several pairs, no more than the least of any pair: from
@@ -142,7 +149,9 @@ class ContrastsPart(NamedTuple):
                     alternative[i] = alternative[j] = 0.5 * (mean[i] + mean[j])
         return least
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
         arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
@@ -152,17 +161,17 @@ class ContrastsPart(NamedTuple):
         value[0] = best
         return arm
 
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+    def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         every: Any = self
         swapped(every, mean, weight, best, self.nearest_of, value)
 
 
 @kernel(StoppingDefaults)
-class LevelJudgePart(NamedTuple):
+class BatchStoppingKernel(NamedTuple):
     """The least evidence over all exchanges; it changes when a block is complete."""
 
     threshold: Threshold
-    contrasts: ContrastsPart
+    contrasts: ContrastsKernel
     last: Floats  # float64[3, d]: the answer, its rival and the alternative at the last look
     kept: Floats  # float64[1]: what that gave
     stamp: Ints  # int64[1]: the blocks that were complete then
@@ -170,48 +179,65 @@ class LevelJudgePart(NamedTuple):
     sign: Floats
     spare: Floats
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        same = self.stamp[0] == seen.blocks.done[0]
-        for a in range(view.best.size):
-            same = same and self.last[0, a] == view.best[a]
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        same = self.stamp[0] == stats.batch.done[0]
+        for a in range(state.leader.size):
+            same = same and self.last[0, a] == state.leader[a]
         if not same:
-            self.kept[0] = self.weakest(game, seen, view.best, view.rival, view.alternative)
-            self.stamp[0] = seen.blocks.done[0]
-            for a in range(view.best.size):
-                self.last[0, a], self.last[1, a] = view.best[a], view.rival[a]
-                self.last[2, a] = view.alternative[a]
-        for a in range(view.best.size):
-            view.rival[a], view.alternative[a] = self.last[1, a], self.last[2, a]
+            self.kept[0] = self.least_evidence(
+                problem, stats, state.leader, state.rival, state.alternative_means
+            )
+            self.stamp[0] = stats.batch.done[0]
+            for a in range(state.leader.size):
+                self.last[0, a], self.last[1, a] = state.leader[a], state.rival[a]
+                self.last[2, a] = state.alternative_means[a]
+        for a in range(state.leader.size):
+            state.rival[a], state.alternative_means[a] = self.last[1, a], self.last[2, a]
         return float(self.kept[0])
 
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
     ) -> float:
         every: Any = self.contrasts
-        return game.answers.nearest(every, seen.mean, seen.counts, best, rival, alternative)
+        return problem.answers.nearest_alternative(
+            every, stats.mean, stats.counts, best, rival, alternative
+        )
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         every: Any = self.contrasts
-        return against(every, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare)
+        return against(
+            every, stats.mean, stats.counts, best, self.arms, self.sign, rival, self.spare
+        )
 
 
-def unknown_part() -> UnknownPart:
+def unknown_part() -> UnknownVarianceBatchKernel:
     """Where each lead has one side, a half-normal one, and no mean that is shared."""
     sided = np.array([np.ones(len(SCALES)), np.zeros(len(SCALES))])
     line = variance_part(sided, ratios(RATIOS, CHANCES))
     line.row[1] = 1.0
-    return UnknownPart(SCALES.copy(), line)
+    return UnknownVarianceBatchKernel(SCALES.copy(), line)
 
 
 def watching(problem: Problem, epsilon: float) -> Any:
     """How a game gets its judge."""
-    d, shift = problem.d, epsilon / problem.answers.largest()
+    d, shift = problem.d, epsilon / problem.answers.max_size()
 
-    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        sigma = KnownPart(SCALES.copy()) if problem.rewards.known else unknown_part()
-        contrasts = ContrastsPart(seen, sigma, shift, np.zeros(1))
+    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+        sigma = (
+            KnownVarianceBatchKernel(SCALES.copy())
+            if problem.rewards.variance_known
+            else unknown_part()
+        )
+        contrasts = ContrastsKernel(stats, sigma, shift, np.zeros(1))
         sign, spare = np.zeros((2, d))
-        judge = LevelJudgePart(
+        stopping_kernel = BatchStoppingKernel(
             threshold,
             contrasts,
             np.zeros((3, d)),
@@ -221,12 +247,12 @@ def watching(problem: Problem, epsilon: float) -> Any:
             sign,
             spare,
         )
-        return game._replace(judge=judge)
+        return kernel._replace(stopping=stopping_kernel)
 
     return watch
 
 
-PROVED = Sentence(
+PROVED = Message(
     "mixture-levels",
     "the method of mixtures over differences within plays (docs/plates.md): independent Gaussian "
     "values about a level of their play, which may be anything, and blocks of plays that were "
@@ -234,7 +260,7 @@ PROVED = Sentence(
 )
 
 
-PROVED_UNKNOWN = Sentence(
+PROVED_UNKNOWN = Message(
     "mixture-levels-unknown",
     "the method of mixtures over differences within plays and over one unknown sigma "
     "(docs/plates.md): independent Gaussian values, all with the same sigma, about a level of "
@@ -243,17 +269,21 @@ PROVED_UNKNOWN = Sentence(
 )
 
 
-def levelled(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
+def block_effect_stopping(
+    problem: Problem, deltas: Sequence[float], epsilon: float = 0.0
+) -> Stopping:
     """The mixture threshold where every play has a level of its own."""
     union = log_union(problem, epsilon)
-    constant = ConstantPart(np.array([union - math.log(delta) for delta in deltas]))
-    theorem = PROVED if problem.rewards.known else PROVED_UNKNOWN
-    why = earned("the method of mixtures", {License.LEVELLED: theorem}, problem.rewards)
+    constant = ConstantPenalty(np.array([union - math.log(delta) for delta in deltas]))
+    theorem = PROVED if problem.rewards.variance_known else PROVED_UNKNOWN
+    why = validity_from_assumptions(
+        "the method of mixtures", {Assumption.LEVELLED: theorem}, problem.rewards
+    )
     if epsilon and why.proved:
         text = "any answer within {epsilon:g} of the best counts as correct"
-        why = also(why, text, epsilon=epsilon)
+        why = with_note(why, text, epsilon=epsilon)
     answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
-    rests = Rests(answers, (), ("licenses", "spread"))
+    rests = ProofRequirements(answers, (), ("assumptions", "spread"))
     watch = watching(problem, epsilon)
     return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)
 

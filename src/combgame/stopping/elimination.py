@@ -19,23 +19,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import Game, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, View, vector
-from ..engine.statistics import Seen
-from ..errors import InputError, must_be
+from ..engine.protocols import ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, RoundState, vector
+from ..engine.statistics import Statistics
+from ..errors import InputError, invalid_argument
 from ..problem import Problem
-from ..structures.listed import ListedPart, listed_part
+from ..structures.listed import ListedKernel, listed_part
 from .base import Stopping
 
 LIMIT = 20_000
 PHASE = 1.1  # how much longer a phase ends than the one before
 
 
-def discarding(
+def with_elimination(
     usual: Stopping, problem: Problem, deltas: Sequence[float], phases: bool = False
 ) -> Stopping:
     """`usual`, with answers discarded for good, in every round or at the ends of phases."""
-    number = problem.answers.size()
+    number = problem.answers.n_sets()
     if number is None or number > LIMIT:
         raise InputError(
             "too-many-to-eliminate",
@@ -47,57 +47,75 @@ def discarding(
         )
     if len(deltas) > 1:
         what = "a single one with eliminate=True, because what is discarded depends on it"
-        raise must_be("delta", list(deltas), what)
+        raise invalid_argument("delta", list(deltas), what)
 
-    def watch(game: Game, level: Threshold, seen: Seen) -> Game:
-        members = np.array([vector(chosen, problem.d) for chosen in problem.answers.sets(LIMIT)])
+    def watch(kernel: ProblemKernel, level: Threshold, stats: Statistics) -> ProblemKernel:
+        members = np.array([vector(chosen, problem.d) for chosen in problem.answers.to_list(LIMIT)])
         left = listed_part(members)
-        return game._replace(
-            answers=left, judge=EliminatingPart(level, left, PHASE if phases else 1.0, np.zeros(1))
+        return kernel._replace(
+            answers=left,
+            stopping=EliminationKernel(level, left, PHASE if phases else 1.0, np.zeros(1)),
         )  # nature too may only choose among those that are left
 
     rests = usual.rests._replace(answers=("sets", *usual.rests.answers[1:]))
-    return usual._replace(watch=watch, rests=rests)
+    return usual._replace(make_kernel=watch, rests=rests)
 
 
 @kernel(StoppingDefaults)
-class EliminatingPart(NamedTuple):
+class EliminationKernel(NamedTuple):
     """The likelihood ratio against the answers that are left; before it looks for the nearest, it
     discards.
     """
 
     threshold: Threshold
-    listed: ListedPart  # the answers of the game: `alive` says which are left
+    listed: ListedKernel  # the answers of the game: `alive` says which are left
     growth: float  # of the phases; 1: every round is one
     due: Floats  # float64[1]: the end of the phase
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        if seen.clock[0] < self.due[0]:
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        if stats.n_rounds[0] < self.due[0]:
             return 0.0
-        self.due[0] = max(self.growth * seen.clock[0], seen.clock[0] + 1.0)
-        this, level = self.listed, self.threshold.level(seen.clock[0], 0)
+        self.due[0] = max(self.growth * stats.n_rounds[0], stats.n_rounds[0] + 1.0)
+        this, level = self.listed, self.threshold.critical_value(stats.n_rounds[0], 0)
         for k in range(this.alive.size):
-            n = differ(view.best, this.members[k], this.arms, this.sign)
+            n = differ(state.leader, this.members[k], this.arms, this.sign)
             if n == 0 or this.alive[k] < 0.5:
                 continue
             if (
-                game.rewards.distance(seen.mean, seen.counts, this.arms, this.sign, n, this.trial)
+                problem.rewards.transportation_cost(
+                    stats.mean, stats.counts, this.arms, this.sign, n, this.trial
+                )
                 > level
             ):
                 this.alive[k] = 0.0
-        return self.weakest(game, seen, view.best, view.rival, view.alternative)
+        return self.least_evidence(
+            problem, stats, state.leader, state.rival, state.alternative_means
+        )
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.listed.trial)
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
+        return problem.rewards.transportation_cost(
+            stats.mean, stats.counts, arms, sign, n, self.listed.trial
+        )
 
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
     ) -> float:
         """Against the nearest of the answers that are left; infinity if there is none."""
-        return self.listed.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+        return self.listed.nearest_alternative(
+            problem.rewards, stats.mean, stats.counts, best, rival, alternative
+        )
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         this = self.listed
         return against(
-            game.rewards, seen.mean, seen.counts, best, this.arms, this.sign, rival, this.trial
+            problem.rewards, stats.mean, stats.counts, best, this.arms, this.sign, rival, this.trial
         )

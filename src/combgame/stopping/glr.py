@@ -11,24 +11,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._messages import Sentence
+from .._messages import Message
 from ..engine.numerics import lambert_bar
 from ..engine.state import Floats
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..problem import Problem
-from ..rewards.base import License, RewardsBase
-from .base import ConstantPart, Question, Rests, Stopping, Validity, also, earned, log_union
-from .penalised import charging
+from ..rewards.base import Assumption, RewardsBase
+from .base import (
+    ConstantPenalty,
+    ProblemLike,
+    ProofRequirements,
+    Stopping,
+    Validity,
+    log_union,
+    validity_from_assumptions,
+    with_note,
+)
+from .penalised import penalised
 
 
-class StylisedPart(NamedTuple):
+class StylisedThreshold(NamedTuple):
     delta: Floats
 
-    def level(self, t: int, which: int) -> float:
-        return math.log((1.0 + math.log(max(t, 1))) / float(self.delta[which]))
+    def critical_value(self, t: int, index: int) -> float:
+        return math.log((1.0 + math.log(max(t, 1))) / float(self.delta[index]))
 
 
-class TheoremTwoPart(NamedTuple):
+class KaufmannKoolenThreshold(NamedTuple):
     """scale * d0 * ln(inside + ln(t K / d0)) + constant[delta]."""
 
     scale: float  # 2 d0 (Gaussian) or 3 d0 (sub-Gaussian)
@@ -37,10 +46,10 @@ class TheoremTwoPart(NamedTuple):
     floor: float  # t K / d0 is taken to be at least this
     constant: Floats
 
-    def level(self, t: int, which: int) -> float:
+    def critical_value(self, t: int, index: int) -> float:
         return self.scale * math.log(
             self.inside + math.log(max(t * self.ratio, self.floor))
-        ) + float(self.constant[which])
+        ) + float(self.constant[index])
 
 
 def c_gaussian(x: float) -> float:
@@ -87,41 +96,43 @@ def t_function(x: float) -> float:
     return 2.0 * h_tilde((lambert_bar(1.0 + x) + math.log(math.pi**2 / 3.0)) / 2.0)
 
 
-def stylised(question: Question, deltas: Floats) -> StylisedPart:
+def stylised(question: ProblemLike, deltas: Floats) -> StylisedThreshold:
     """ln((1 + ln t) / delta)."""
-    return StylisedPart(deltas.copy())
+    return StylisedThreshold(deltas.copy())
 
 
-def gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
+def gaussian(question: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
     """Theorem 2 (b). At t K < d0 the logarithm is taken at 1: counts are at least 1 where anything
     can stop.
     """
-    d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
+    d0, log_rivals = float(question.answers.max_difference_bound()), _log_rivals(question)
     constant = np.array([d0 * c_gaussian((log_rivals - math.log(delta)) / d0) for delta in deltas])
-    return TheoremTwoPart(2.0 * d0, 4.0, question.actions.largest() / d0, 1.0, constant)
+    return KaufmannKoolenThreshold(2.0 * d0, 4.0, question.actions.max_size() / d0, 1.0, constant)
 
 
-def sub_gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
+def sub_gaussian(question: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
     """Theorem 2 (a). x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken at
     2.1452 at least.
     """
-    d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
+    d0, log_rivals = float(question.answers.max_difference_bound()), _log_rivals(question)
     constant = np.array([d0 * t_function((log_rivals - math.log(delta)) / d0) for delta in deltas])
-    return TheoremTwoPart(3.0 * d0, 1.0, question.actions.largest() / d0, 2.1452, constant)
+    return KaufmannKoolenThreshold(
+        3.0 * d0, 1.0, question.actions.max_size() / d0, 2.1452, constant
+    )
 
 
-def _log_rivals(question: Question) -> float:
+def _log_rivals(question: ProblemLike) -> float:
     """ln(|I| - 1), or of an upper bound on it: the union bound over more answers than there are
     holds too.
     """
-    return math.log(question.answers.size_bound() - 1)
+    return math.log(question.answers.n_sets_bound() - 1)
 
 
 THEOREMS = {
     "gaussian": (
         "Theorem 2 (b)",
         {
-            License.GAUSSIAN: Sentence(
+            Assumption.GAUSSIAN: Message(
                 "theorem-2b", "Theorem 2 (b): independent Gaussian arms with the stated sigma"
             )
         },
@@ -129,11 +140,11 @@ THEOREMS = {
     "sub-gaussian": (
         "Theorem 2 (a)",
         {
-            License.EXPONENTIAL: Sentence(
+            Assumption.EXPONENTIAL: Message(
                 "theorem-2a",
                 "Theorem 2 (a): independent arms from a one-parameter exponential family",
             ),
-            License.SURROGATE: Sentence(
+            Assumption.SURROGATE: Message(
                 "theorem-2a-bounded",
                 "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: "
                 "independent values in [low, high]",
@@ -146,27 +157,33 @@ THEOREMS = {
 def validity(name: str, rewards: RewardsBase) -> Validity:
     """What a threshold that is a function of t guarantees."""
     if name == "stylised":
-        why = Sentence(
+        why = Message(
             "stylised",
             "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it",
         )
         return Validity(False, why)
     what, theorems = THEOREMS[name]
-    return earned(what, theorems, rewards)
+    return validity_from_assumptions(what, theorems, rewards)
 
 
-class LoglogPart(NamedTuple):
+class IteratedLogThreshold(NamedTuple):
     """scale * ln(inside + ln N_a) (Kaufmann and Koolen 2018)."""
 
     scale: float
     inside: float
 
-    def assess(
-        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    def update(
+        self,
+        stats: Statistics,
+        mean: Floats,
+        best: Floats,
+        rival: Floats,
+        weight: Floats,
+        fee: Floats,
     ) -> float:
         for a in range(fee.size):
-            weight[a] = seen.counts[a]
-            fee[a] = self.scale * math.log(self.inside + math.log(max(seen.counts[a], 1.0)))
+            weight[a] = stats.counts[a]
+            fee[a] = self.scale * math.log(self.inside + math.log(max(stats.counts[a], 1.0)))
         return 0.0
 
 
@@ -175,16 +192,16 @@ def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     over adjacent answers only.
     """
     size, union, normal = (
-        float(problem.answers.exchange().most),
+        float(problem.answers.neighbourhood().max_size),
         log_union(problem),
         name == "gaussian-counts",
     )
     function = c_gaussian if normal else t_function
-    constant = ConstantPart(
+    constant = ConstantPenalty(
         np.array([size * function((union - math.log(delta)) / size) for delta in deltas])
     )
-    fees = LoglogPart(2.0, 4.0) if normal else LoglogPart(3.0, 1.0)
+    fees = IteratedLogThreshold(2.0, 4.0) if normal else IteratedLogThreshold(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem.rewards)
-    why = also(base, "with the counts themselves (docs/thresholds.md)")
-    rests = Rests(("nearest", "exchange"), ())
-    return Stopping(name, constant, charging(problem, lambda game: fees), why, rests=rests)
+    why = with_note(base, "with the counts themselves (docs/thresholds.md)")
+    rests = ProofRequirements(("nearest", "exchange"), ())
+    return Stopping(name, constant, penalised(problem, lambda kernel: fees), why, rests=rests)

@@ -6,49 +6,64 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import Sentence
-from ..engine.protocols import Game, Rewards, Rivals, Threshold
+from .._messages import Message
+from ..engine.protocols import ProblemKernel, RewardKernel, Threshold, UnionBound
 from ..engine.state import Fixed, Floats
-from ..engine.statistics import Seen
-from ..errors import InputError, must_be
+from ..engine.statistics import Statistics
+from ..errors import InputError, invalid_argument
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed, spread_of
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions, spread_of
 from ..rewards.gaussian import gaussian_part
-from ._penalty_forecast import ForesightPart, blind, foresight
-from .base import ConstantPart, Rests, Stopping, also, earned, log_union
+from ._penalty_forecast import PenaltyForecastKernel, blind, foresight
+from .base import (
+    ConstantPenalty,
+    ProofRequirements,
+    Stopping,
+    log_union,
+    validity_from_assumptions,
+    with_note,
+)
 from .mixture_bernoulli import coins
-from .mixture_pairs import PairJudgePart, Pairs, PairsPart
+from .mixture_pairs import KnownVariancePairKernel, PairEvidence, PairStoppingKernel
 from .mixture_sets import judging
 from .mixture_shared_variance import shared
 from .mixture_unknown_variance import students
-from .penalised import BetaPart, charged, charging
-from .variance import VARIANCE_SHARE, Spreads, spreads_of
+from .penalised import BernoulliPenalty, penalised, penalised_kernel
+from .variance import VARIANCE_SHARE, VarianceBound, spreads_of
 
 
-class MixturePart(NamedTuple):
+class MixturePenalty(NamedTuple):
     """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all
     of them at once.
     """
 
-    spreads: Spreads
+    spreads: VarianceBound
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Fixed  # ln 1/chance of each
 
-    def assess(
-        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    def update(
+        self,
+        stats: Statistics,
+        mean: Floats,
+        best: Floats,
+        rival: Floats,
+        weight: Floats,
+        fee: Floats,
     ) -> float:
-        self.spreads.refresh(seen)
+        self.spreads.update(stats)
         variance = self.spreads.variance
-        chosen = self.suit(seen, mean, variance, best, rival)
+        chosen = self.suit(stats, mean, variance, best, rival)
         for a in range(fee.size):
-            n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, chosen]
+            n, c = stats.counts[a], self.prior[0 if best[a] > 0.5 else 1, chosen]
             weight[a] = n * n / ((n + c) * variance[a])
-            seen.worth[a] = weight[a] * self.spreads.believed[a]
+            stats.effective_counts[a] = weight[a] * self.spreads.believed[a]
             fee[a] = 0.5 * math.log1p(n / c)
         return float(self.cost[chosen])
 
-    def suit(self, seen: Seen, mean: Floats, variance: Floats, best: Floats, rival: Floats) -> int:
+    def suit(
+        self, stats: Statistics, mean: Floats, variance: Floats, best: Floats, rival: Floats
+    ) -> int:
         """Where the evidence against the last rival, less its fees, is largest (of free means: it
         is only a choice).
         """
@@ -57,7 +72,7 @@ class MixturePart(NamedTuple):
             lead, blur, fees = 0.0, 0.0, self.cost[k]
             for a in range(best.size):
                 if best[a] != rival[a]:
-                    n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, k]
+                    n, c = stats.counts[a], self.prior[0 if best[a] > 0.5 else 1, k]
                     if n <= 0.0:
                         return scale
                     lead += (best[a] - rival[a]) * mean[a]
@@ -105,18 +120,18 @@ def _judge(
     problem: Problem,
     deltas: Sequence[float],
     threshold: Threshold,
-    rewards: Rewards,
-    pairs: Pairs,
-    foresight: ForesightPart,
+    rewards: RewardKernel,
+    pairs: PairEvidence,
+    foresight: PenaltyForecastKernel,
     epsilon: float = 0.0,
-) -> PairJudgePart:
+) -> PairStoppingKernel:
     mean, weight, sign, rival, other, alternative = np.zeros((6, problem.d))
-    return PairJudgePart(
+    return PairStoppingKernel(
         threshold,
         rewards,
         pairs,
         foresight,
-        epsilon / problem.answers.largest(),
+        epsilon / problem.answers.max_size(),
         _floor(threshold, deltas),
         mean,
         weight,
@@ -130,7 +145,7 @@ def _judge(
 
 def _floor(threshold: Threshold, deltas: Sequence[float]) -> float:
     """Below it nothing stops."""
-    return min(threshold.level(0, which) for which in range(len(deltas)))
+    return min(threshold.critical_value(0, index) for index in range(len(deltas)))
 
 
 def _box(problem: Problem, epsilon: float = 0.0) -> tuple[Floats, Floats]:
@@ -143,20 +158,25 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
     """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
     exchanges.
     """
-    d, swaps = problem.d, problem.answers.exchange().swaps
+    d, swaps = problem.d, problem.answers.neighbourhood().is_swap
     low, high = _box(problem, epsilon)
 
-    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
         rewards = gaussian_part(np.ones(d), low, high)
         if not swaps:
             prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
-            fees = MixturePart(spreads_of(problem, deltas, game), prior, cost)
-            return game._replace(judge=charged(problem, threshold, fees, rewards, epsilon))
-        if problem.rewards.known:
-            variance, (prior, cost, sided, joint) = problem.rewards.spread(d) ** 2, pair_scales()
+            fees = MixturePenalty(spreads_of(problem, deltas, kernel), prior, cost)
+            return kernel._replace(
+                stopping=penalised_kernel(problem, threshold, fees, rewards, epsilon)
+            )
+        if problem.rewards.variance_known:
+            variance, (prior, cost, sided, joint) = (
+                problem.rewards.sub_gaussian_scale(d) ** 2,
+                pair_scales(),
+            )
             scales = cost.size
-            pairs: Pairs = PairsPart(
-                seen.counts,
+            pairs: PairEvidence = KnownVariancePairKernel(
+                stats.counts,
                 variance,
                 low.copy(),
                 high.copy(),
@@ -173,51 +193,55 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
                 np.zeros(1),
             )
             ahead = foresight(variance, prior, cost, sided, joint, _floor(threshold, deltas))
-        elif problem.rewards.pooled:
+        elif problem.rewards.variance_shared:
             prior, cost, sided, joint = pair_scales()
-            pairs = shared(seen, low, high, prior, cost, sided, joint)
-            believed = game.rewards.spreads.believed  # type: ignore[attr-defined]
+            pairs = shared(stats, low, high, prior, cost, sided, joint)
+            believed = kernel.rewards.spreads.believed  # type: ignore[attr-defined]
             ahead = foresight(believed, prior, cost, sided, joint, _floor(threshold, deltas))
         else:
-            pairs = students(seen, game.rewards.spreads.believed, low, high)  # type: ignore[attr-defined]
+            pairs = students(stats, kernel.rewards.spreads.believed, low, high)  # type: ignore[attr-defined]
             ahead = blind(d)
-        judge = _judge(problem, deltas, threshold, rewards, pairs, ahead, epsilon)
-        return game._replace(judge=judge)
+        stopping_kernel = _judge(problem, deltas, threshold, rewards, pairs, ahead, epsilon)
+        return kernel._replace(stopping=stopping_kernel)
 
     return watch
 
 
 def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
     """How a game of values 0 or 1 gets its judge."""
-    if not problem.answers.exchange().swaps:
-        return charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
+    if not problem.answers.neighbourhood().is_swap:
+        return penalised(
+            problem, lambda kernel: BernoulliPenalty(np.zeros(problem.d), np.zeros(problem.d))
+        )
 
-    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        pairs = coins(seen, *_box(problem))
-        judge = _judge(problem, deltas, threshold, game.rewards, pairs, blind(problem.d))
-        return game._replace(judge=judge)
+    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+        pairs = coins(stats, *_box(problem))
+        stopping_kernel = _judge(
+            problem, deltas, threshold, kernel.rewards, pairs, blind(problem.d)
+        )
+        return kernel._replace(stopping=stopping_kernel)
 
     return watch
 
 
-POOLED = Sentence(
+POOLED = Message(
     "mixture-shared-variance",
     "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
     "independent Gaussian values with one variance for all arms, or for all of a group, that "
     "nobody need know",
 )
 PROVED = {
-    License.BINARY: Sentence(
+    Assumption.BINARY: Message(
         "mixture-binary",
         "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
         "independent values 0 or 1",
     ),
-    License.SUB_GAUSSIAN: Sentence(
+    Assumption.SUB_GAUSSIAN: Message(
         "mixture-sub-gaussian",
         "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
         "independent sub-Gaussian values",
     ),
-    License.NORMAL: Sentence(
+    Assumption.NORMAL: Message(
         "mixture-unknown-variances",
         "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
         "independent Gaussian values of any variances",
@@ -225,22 +249,26 @@ PROVED = {
 }
 
 
-def _rivals(problem: Problem, epsilon: float) -> Rivals | None:
+def _rivals(problem: Problem, epsilon: float) -> UnionBound | None:
     """The rivals, each with a share of delta, if they are known one by one. (A class that inherits
     its rivals may have other sets.)
     """
     known = _counted(problem, epsilon) and "rivals" in vars(type(problem.answers))
-    return problem.answers.rivals() if known else None
+    return problem.answers.union_bound() if known else None
 
 
 def _counted(problem: Problem, epsilon: float) -> bool:
     """Whether there is one unit in which the means of all arms can be counted: then less evidence
     comes of a larger one.
     """
-    if problem.rewards.known:
+    if problem.rewards.variance_known:
         return True
     free = not any(np.isfinite(end).any() for end in _box(problem, epsilon))
-    return free and problem.rewards.pooled and not problem.rewards.groups(problem.d).any()
+    return (
+        free
+        and problem.rewards.variance_shared
+        and not problem.rewards.variance_groups(problem.d).any()
+    )
 
 
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
@@ -248,17 +276,17 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     Bernoulli and for bounded rewards.
     """
     rewards, share, union = problem.rewards, 0.0, log_union(problem, epsilon)
-    swaps, rivals = problem.answers.exchange().swaps, _rivals(problem, epsilon)
-    needs = License.SUB_GAUSSIAN
-    if License.BINARY in claimed(rewards) and epsilon == 0.0:
-        needs = License.BINARY
-    elif not rewards.known:
-        needs = License.NORMAL
+    swaps, rivals = problem.answers.neighbourhood().is_swap, _rivals(problem, epsilon)
+    needs = Assumption.SUB_GAUSSIAN
+    if Assumption.BINARY in claimed_assumptions(rewards) and epsilon == 0.0:
+        needs = Assumption.BINARY
+    elif not rewards.variance_known:
+        needs = Assumption.NORMAL
         if not swaps:
             share = VARIANCE_SHARE
             if len(deltas) > 1:
                 what = "a single one with unknown variances, because their bounds depend on it"
-                raise must_be("delta", list(deltas), what)
+                raise invalid_argument("delta", list(deltas), what)
     elif spread_of(rewards, problem.d) is None:
         raise InputError(
             "needs-spread",
@@ -269,21 +297,23 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         )
     if rivals is not None:  # each has its share of delta
         watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
-        if not rewards.known:  # weighed means may lead where means do not (docs/thresholds.md)
+        if (
+            not rewards.variance_known
+        ):  # weighed means may lead where means do not (docs/thresholds.md)
             union = -math.log1p(-0.5 * deltas[0])
-    elif needs is License.BINARY:
+    elif needs is Assumption.BINARY:
         watch = _tossing(problem, deltas)
     else:
         watch = _mixing(problem, deltas, epsilon)
-    constant = ConstantPart(
+    constant = ConstantPenalty(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
-    reason = POOLED if rewards.pooled else PROVED[needs]
-    why = earned("the method of mixtures", {needs: reason}, rewards)
+    reason = POOLED if rewards.variance_shared else PROVED[needs]
+    why = validity_from_assumptions("the method of mixtures", {needs: reason}, rewards)
     if epsilon and why.proved:
-        why = also(
+        why = with_note(
             why, "any answer within {epsilon:g} of the best counts as correct", epsilon=epsilon
         )
     answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
-    rests = Rests(answers, (), ("licenses", "divergence", "spread"))
+    rests = ProofRequirements(answers, (), ("assumptions", "divergence", "spread"))
     return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)

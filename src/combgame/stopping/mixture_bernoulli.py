@@ -11,7 +11,7 @@ from ..engine.jit import jitable
 from ..engine.numerics import ROUND
 from ..engine.protocols import kernel
 from ..engine.state import Fixed, Floats
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..rewards.bernoulli import kl
 from .mixture_pairs import CLOSE, PairDefaults, onward
 from .penalised import beta_regret
@@ -86,7 +86,7 @@ def alike(
 
 
 @kernel(PairDefaults)
-class CoinsPart(NamedTuple):
+class BernoulliPairKernel(NamedTuple):
     """For exchanges of arm i of the leader for arm j, of values 0 or 1: as `Rewards`, with evidence
     less fees for a distance.
 
@@ -108,29 +108,29 @@ class CoinsPart(NamedTuple):
     done: Floats  # float64[2, d]: N and the ones for which `fee` is right
     fee: Floats  # float64[d]: of the Beta mixture
     row: Floats  # float64[4, 2k + 1] scratch: value, slope, curvature of a scale; if it counts
-    bar: Floats  # float64[1]
-    gain: float  # 0: no mixture of likelihoods is above the largest
-    at: Floats  # float64[1] scratch
+    cutoff: Floats  # float64[1]
+    max_bonus: float  # 0: no mixture of likelihoods is above the largest
+    argmin: Floats  # float64[1] scratch
 
-    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
-            weight[a] = seen.worth[a] = seen.counts[a]
+            weight[a] = stats.effective_counts[a] = stats.counts[a]
 
-    def ready(self, a: int, side: int) -> None:
+    def prepare_arm(self, a: int, side: int) -> None:
         n, ones = self.counts[a], self.sums[a]
         if n != self.done[0, a] or ones != self.done[1, a]:
             self.done[0, a], self.done[1, a] = n, ones
             self.fee[a] = beta_regret(n, ones)
 
-    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+    def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
         return math.inf
 
-    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+    def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below; or what is surely above `enough`."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         n, m = float(self.counts[i]), float(self.counts[j])
         x = min(max((n * mean[i] + m * mean[j] + 0.5) / (n + m + 1.0), low), high)
-        self.at[0] = x
+        self.argmin[0] = x
         if self.high[i] < self.low[j]:
             return 0.0  # not enough for any delta
         if low > high:
@@ -144,7 +144,7 @@ class CoinsPart(NamedTuple):
             self.row[3, k] = 1.0
         left, right, value, slope, reach = low, high, -math.inf, 0.0, 0.0
         for count in range(100):  # Newton, not too far at a time
-            self.at[0] = x
+            self.argmin[0] = x
             value, slope, bend = self.height(x, i, j)
             if slope == 0.0 or (slope > 0.0 and x <= low) or (slope < 0.0 and x >= high):
                 return value
@@ -161,7 +161,7 @@ class CoinsPart(NamedTuple):
                     self.row[3, k] = 1.0 if self.row[0, k] > value - NEGLIGIBLE else 0.0
             x = onward(x, slope, bend, left, right, low, high, stride)
             if (x <= 0.0 and ones > 0.0) or (x >= 1.0 and ones < n + m):
-                x = 0.5 * (x + self.at[0])  # the Beta mixture is infinite there
+                x = 0.5 * (x + self.argmin[0])  # the Beta mixture is infinite there
         value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
         return value if value > -math.inf else -math.inf  # not a number: no evidence
 
@@ -214,16 +214,16 @@ class CoinsPart(NamedTuple):
         return top + math.log(total), slope, bend / total - slope * slope
 
 
-def coins(seen: Seen, low: Floats, high: Floats) -> CoinsPart:
+def coins(stats: Statistics, low: Floats, high: Floats) -> BernoulliPairKernel:
     """The mixture of arms whose means are known to lie in [low, high]."""
     scale, d = FINEST * STEP ** np.arange(CHANCES.size - 1), low.size
     nodes = np.array([np.outer(scale, side[:, 0]) for side in (INSIDE, OUTSIDE)])
     chance = np.log([side[:, 1] for side in (INSIDE, OUTSIDE)])
     along = np.outer(scale, ALONG)
     cost = -np.log(np.r_[(1.0 - TOGETHER) * CHANCES[:-1], TOGETHER * CHANCES[:-1], CHANCES[-1]])
-    return CoinsPart(
-        seen.counts,
-        seen.sums,
+    return BernoulliPairKernel(
+        stats.counts,
+        stats.sums,
         low.copy(),
         high.copy(),
         nodes,

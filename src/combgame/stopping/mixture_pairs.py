@@ -1,4 +1,4 @@
-"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of `Pairs`, and
+"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of `PairEvidence`, and
 those of values with a known spread.
 """
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
-from ..engine.state import Fixed, Floats, Ints, View
-from ..engine.statistics import Seen
+from ..engine.protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from ..engine.state import Fixed, Floats, Ints, RoundState
+from ..engine.statistics import Statistics
 from ..rewards.base import swapped
-from ._penalty_forecast import ForesightPart
+from ._penalty_forecast import PenaltyForecastKernel
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
 LOG_TWO = math.log(2.0)
@@ -194,63 +194,65 @@ def ceiling(
 
 
 @compilable
-class Pairs(Protocol):
+class PairEvidence(Protocol):
     """An e-process for every exchange of arm i of the leader for arm j. Structures take it for
-    `Rewards`, with its least logarithm over the means at which j is as good as i for a distance.
+    `RewardKernel`, with its least logarithm over the means at which j is as good as i for a distance.
     """
 
     @property
-    def at(self) -> Floats:
-        """Where the minimum is that `least` took last: the mean that both arms have there."""
+    def argmin(self) -> Floats:
+        """Where the minimum is that `minimise` took last: the mean that both arms have there."""
 
     @property
-    def bar(self) -> Floats:
+    def cutoff(self) -> Floats:
         """Pairs that are surely above it are of no interest."""
 
     @property
-    def gain(self) -> float:
+    def max_bonus(self) -> float:
         """What the logarithm exceeds the likelihood ratio of the nearest pair by, at most."""
 
-    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """Once a round: write what each arm weighs where the nearest pair is looked for, and
         seen.worth.
         """
 
-    def ready(self, a: int, side: int) -> None:
+    def prepare_arm(self, a: int, side: int) -> None:
         """Bring up to date what is kept of an arm; side: 0 as an arm i, 1 as an arm j."""
 
-    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+    def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """The least logarithm over the means that M allows, from below, for arms that are ready; or
         any lower bound that is above `enough`.
         """
 
-    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
-        """What `least` is at most, by the mean x of both arms; infinity where that is no help."""
+    def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """What `minimise` is at most, by the mean x of both arms; infinity where that is no help."""
 
 
 @jitable
-def exchanged(pairs: Pairs, mean: Floats, arms: Ints, sign: Floats, alternative: Floats) -> float:
-    """`Rewards.distance` of an exchange."""
+def exchanged(
+    pairs: PairEvidence, mean: Floats, arms: Ints, sign: Floats, alternative: Floats
+) -> float:
+    """`RewardKernel.transportation_cost` of an exchange."""
     i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
-    pairs.ready(i, 0)
-    pairs.ready(j, 1)
-    value = pairs.least(mean, i, j, math.inf)
-    alternative[i] = alternative[j] = pairs.at[0]
+    pairs.prepare_arm(i, 0)
+    pairs.prepare_arm(j, 1)
+    value = pairs.minimise(mean, i, j, math.inf)
+    alternative[i] = alternative[j] = pairs.argmin[0]
     return value
 
 
 @jitable
-def scanned(pairs: Pairs, mean: Floats, i: int, taken: Floats, value: Floats) -> int:
-    """`Rewards.closest` of exchanges: exactly, but that a pair is left as soon as it is surely
+def scanned(pairs: PairEvidence, mean: Floats, i: int, taken: Floats, value: Floats) -> int:
+    """`RewardKernel.cheapest_challenger` of exchanges: exactly, but that a pair is left as soon as it is surely
     beyond the nearest so far, or the bar.
     """
-    nearest, best, some = -1, pairs.bar[0], -1
-    pairs.ready(i, 0)
+    nearest, best, some = -1, pairs.cutoff[0], -1
+    pairs.prepare_arm(i, 0)
     for j in range(mean.size):
         if taken[j] < 0.5:
             some = j
-            pairs.ready(j, 1)
-            this = pairs.least(mean, i, j, best)
+            pairs.prepare_arm(j, 1)
+            this = pairs.minimise(mean, i, j, best)
             if this < best or (nearest < 0 and this == best):
                 nearest, best = j, this
     value[0] = best if nearest >= 0 else math.inf
@@ -258,37 +260,39 @@ def scanned(pairs: Pairs, mean: Floats, i: int, taken: Floats, value: Floats) ->
 
 
 class PairDefaults:
-    """Default methods of `Pairs`: the exchange of a pair in the place of `Rewards`."""
+    """Default methods of `PairEvidence`: the exchange of a pair in the place of `RewardKernel`."""
 
     low: Floats
     high: Floats
-    at: Floats
+    argmin: Floats
 
     def project(self, x: float, arm: int) -> float:
         """Return the possible mean nearest to x."""
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def distance(
+    def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         """Return the least logarithm of the pair in `arms`; see `exchanged`."""
         every: Any = self
         return exchanged(every, mean, arms, sign, alternative)
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
         """Find the cheapest exchange of arm i; see `scanned`."""
         every: Any = self
         return scanned(every, mean, i, taken, value)
 
-    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+    def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         """Find the cheapest exchange of any arm; see `rewards.base.swapped`."""
         every: Any = self
-        swapped(every, mean, weight, best, self.at, value)
+        swapped(every, mean, weight, best, self.argmin, value)
 
 
 @kernel(PairDefaults)
-class PairsPart(NamedTuple):
-    """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with
+class KnownVariancePairKernel(NamedTuple):
+    """The mixture itself, for exchanges of arm i of the leader for arm j: as `RewardKernel`, with
     evidence less fees for a distance.
 
     At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) +
@@ -312,27 +316,29 @@ class PairsPart(NamedTuple):
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
-    bar: Floats  # float64[1]
-    gain: float  # 0: no mixture of likelihoods is above the largest
+    cutoff: Floats  # float64[1]
+    max_bonus: float  # 0: no mixture of likelihoods is above the largest
     row: Floats  # float64[8, k] scratch
-    at: Floats  # float64[1] scratch
+    argmin: Floats  # float64[1] scratch
 
-    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
-            weight[a] = seen.counts[a] / self.variance[a]
-            seen.worth[a] = weight[a] * self.variance[a]
+            weight[a] = stats.counts[a] / self.variance[a]
+            stats.effective_counts[a] = weight[a] * self.variance[a]
 
-    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+    def cheapest_challenger(
+        self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
+    ) -> int:
         """Exactly, but for arms that are surely beyond the nearest so far, or the bar. (A call on a
         part costs more than a pair.)
         """
-        arm, best, some = -1, self.bar[0], -1
-        self.ready(i, 0)
+        arm, best, some = -1, self.cutoff[0], -1
+        self.prepare_arm(i, 0)
         for j in range(mean.size):
             if taken[j] < 0.5:
                 some = j
                 if self.counts[j] != self.done[1, j]:
-                    self.ready(j, 1)
+                    self.prepare_arm(j, 1)
                 if best == math.inf or not beyond(
                     self.variance,
                     self.charge,
@@ -345,25 +351,25 @@ class PairsPart(NamedTuple):
                     j,
                     best,
                 ):
-                    this = self.least(mean, i, j, best)
+                    this = self.minimise(mean, i, j, best)
                     if this < best or (arm < 0 and this == best):
                         arm, best = j, this
         value[0] = best if arm >= 0 else math.inf
         return arm if arm >= 0 else some
 
-    def ready(self, a: int, side: int) -> None:
+    def prepare_arm(self, a: int, side: int) -> None:
         """The fees and widths of an arm, if its count has changed."""
         n = self.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             price(self.prior, side, a, n, self.charge, self.wide)
 
-    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+    def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
         """F(x) is at most this, since ln(2 Phi) is at most ln 2."""
         if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
             return math.inf
-        self.ready(i, 0)
-        self.ready(j, 1)
+        self.prepare_arm(i, 0)
+        self.prepare_arm(j, 1)
         return ceiling(
             self.row,
             self.charge,
@@ -382,11 +388,11 @@ class PairsPart(NamedTuple):
             j,
         )
 
-    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+    def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other = float(mean[i]), float(mean[j])
-        self.at[0] = x = min(max(0.5 * (one + other), low), high)
+        self.argmin[0] = x = min(max(0.5 * (one + other), low), high)
         if self.high[i] < self.low[j]:
             return 0.0  # not enough for any delta
         if low > high:
@@ -420,7 +426,9 @@ class PairsPart(NamedTuple):
             alone = 0.5 * lead * lead / (first + second) + float(row[2, k])
             if alone > most:
                 most, x = alone, one - lead * first / (first + second)
-        value, self.at[0] = lowest(row, self.sided, one, other, min(max(x, low), high), low, high)
+        value, self.argmin[0] = lowest(
+            row, self.sided, one, other, min(max(x, low), high), low, high
+        )
         return value
 
 
@@ -464,15 +472,15 @@ def beyond(
 
 
 @kernel(StoppingDefaults)
-class PairJudgePart(NamedTuple):
+class PairStoppingKernel(NamedTuple):
     """Where answers differ by exchanges: the least of the mixture over all pairs; or that of some
     pair, while it is too little.
     """
 
     threshold: Threshold
-    rewards: Rewards  # by which the nearest pair is found
-    pairs: Pairs
-    foresight: ForesightPart
+    rewards: RewardKernel  # by which the nearest pair is found
+    pairs: PairEvidence
+    foresight: PenaltyForecastKernel
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -483,22 +491,24 @@ class PairJudgePart(NamedTuple):
     other: Floats
     alternative: Floats
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        best, rival, alternative = view.best, view.rival, view.alternative
-        self.pairs.gauge(seen, best, self.weight)
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        best, rival, alternative = state.leader, state.rival, state.alternative_means
+        self.pairs.update(stats, best, self.weight)
         for a in range(best.size):
-            self.mean[a] = seen.mean[a] + self.shift * best[a]
-        value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+            self.mean[a] = stats.mean[a] + self.shift * best[a]
+        value = problem.answers.nearest_alternative(
+            self.rewards, self.mean, self.weight, best, rival, alternative
+        )
         value = self.pass_by(value, best, rival, alternative)
         if value > self.floor and self.exchanges(best, self.rival):
-            least = self.versus(game, seen, best, self.rival)
+            least = self.evidence_against(problem, stats, best, self.rival)
             if least < value:  # there is hardly a pair with less than the one weakest last
                 value = least
                 for a in range(best.size):
                     rival[a], alternative[a] = self.rival[a], self.alternative[a]
         if value > self.floor:
-            self.pairs.bar[0] = value
-            least = self.sweep(game, best, self.other, self.alternative)
+            self.pairs.cutoff[0] = value
+            least = self.sweep(problem, best, self.other, self.alternative)
             if least < math.inf:
                 for a in range(best.size):
                     self.rival[a] = self.other[a]
@@ -506,7 +516,7 @@ class PairJudgePart(NamedTuple):
                 value = least
                 for a in range(best.size):
                     rival[a], alternative[a] = self.other[a], self.alternative[a]
-        self.pairs.bar[0] = math.inf
+        self.pairs.cutoff[0] = math.inf
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
@@ -515,47 +525,62 @@ class PairJudgePart(NamedTuple):
         """The evidence against the nearest pair, whose likelihood ratio is given; something above
         it if not even that is enough to stop.
         """
-        if ratio + self.pairs.gain <= self.floor:
-            return ratio + self.pairs.gain
+        if ratio + self.pairs.max_bonus <= self.floor:
+            return ratio + self.pairs.max_bonus
         i, j = -1, -1
         for a in range(best.size):
             if best[a] > rival[a]:
                 i = a
             elif best[a] < rival[a]:
                 j = a
-        bound = self.pairs.above(self.mean, i, j, alternative[i])
+        bound = self.pairs.upper_bound(self.mean, i, j, alternative[i])
         if bound <= self.floor:
             return bound
-        self.pairs.ready(i, 0)
-        self.pairs.ready(j, 1)
-        return self.pairs.least(self.mean, i, j, math.inf)
+        self.pairs.prepare_arm(i, 0)
+        self.pairs.prepare_arm(j, 1)
+        return self.pairs.minimise(self.mean, i, j, math.inf)
 
     def exchanges(self, best: Floats, rival: Floats) -> bool:
         """Whether two answers differ by an exchange."""
         n = differ(best, rival, self.arms, self.sign)
         return n == 2 and self.sign[0] != self.sign[1]
 
-    def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def sweep(
+        self, problem: ProblemKernel, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         """Over all pairs, at the lifted means."""
         pairs: Any = self.pairs
-        return game.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)
+        return problem.answers.nearest_alternative(
+            pairs, self.mean, self.weight, best, rival, alternative
+        )
 
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        n = differ(best, rival, self.arms, self.sign)
-        return self.foresight.expect(seen, self.mean, self.arms, self.sign, n)
-
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return self.foresight.charged(seen, self.mean, arms, sign, n)
-
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def expected_growth(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
-        value = self.sweep(game, best, rival, alternative)
+        n = differ(best, rival, self.arms, self.sign)
+        return self.foresight.expect(stats, self.mean, self.arms, self.sign, n)
+
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
+        return self.foresight.charged(stats, self.mean, arms, sign, n)
+
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        value = self.sweep(problem, best, rival, alternative)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         pairs: Any = self.pairs
         return against(
             pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative

@@ -12,17 +12,25 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine.jit import compilable
-from ..engine.kernels import copied
+from ..engine.kernels import deep_copy
 from ..engine.likelihood_ratio import REFERENCES, against, differ
-from ..engine.protocols import Game, Rewards, Rivals, StoppingDefaults, Threshold, Weigher, kernel
-from ..engine.state import Fixed, Floats, Ints, View
-from ..engine.statistics import Seen
+from ..engine.protocols import (
+    ProblemKernel,
+    RewardKernel,
+    SetEvidence,
+    StoppingDefaults,
+    Threshold,
+    UnionBound,
+    kernel,
+)
+from ..engine.state import Fixed, Floats, Ints, RoundState
+from ..engine.statistics import Statistics
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions
 from ..rewards.gaussian import gaussian_part
 from ._penalty_forecast import FIRST, LEAST, LONGEST
-from ._set_evidence import WeigherPart, coin_weigher, conjugates
+from ._set_evidence import GaussianSetEvidenceKernel, coin_weigher, conjugates
 from .mixture_pairs import tail
 from .variance import spreads_of
 
@@ -31,7 +39,7 @@ NEVER = -1e3  # odds of rivals that are never ruled out
 HOPELESS = -10.0  # evidence below it is of no interest
 
 
-class SetForesightPart(NamedTuple):
+class SetPenaltyForecastKernel(NamedTuple):
     variance: Floats
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Fixed  # ln 1/chance of each
@@ -41,7 +49,14 @@ class SetForesightPart(NamedTuple):
     scale: Floats  # float64[1]: s
 
     def expect(
-        self, seen: Seen, mean: Floats, even: Floats, arms: Ints, sign: Floats, n: int, odds: float
+        self,
+        stats: Statistics,
+        mean: Floats,
+        even: Floats,
+        arms: Ints,
+        sign: Floats,
+        n: int,
+        odds: float,
     ) -> float:
         """s, from the nearest rival: where the evidence against it would be enough. One step of a
         fixed point at a time; 0 if nothing can be foreseen.
@@ -49,18 +64,25 @@ class SetForesightPart(NamedTuple):
         lead, blur, s = 0.0, 0.0, self.scale[0]
         for i in range(n):
             a = arms[i]
-            if not (seen.counts[a] > 0.0 and seen.weighed[0, a] > 0.0):
+            if not (stats.counts[a] > 0.0 and stats.weighted_sums[0, a] > 0.0):
                 return 0.0
             lead -= sign[i] * mean[a]
-            blur += self.variance[a] / seen.counts[a]
+            blur += self.variance[a] / stats.counts[a]
         if lead > 0.0:
             ratio = 0.5 * lead * lead / blur
-            charges = max(s * ratio - self.charged(seen, mean, even, arms, sign, n, odds), 0.0)
+            charges = max(s * ratio - self.charged(stats, mean, even, arms, sign, n, odds), 0.0)
             self.scale[0] = min(max((self.goal + charges) / max(ratio, LEAST), 1.0), LONGEST)
         return float(self.scale[0])
 
     def charged(
-        self, seen: Seen, mean: Floats, even: Floats, arms: Ints, sign: Floats, n: int, odds: float
+        self,
+        stats: Statistics,
+        mean: Floats,
+        even: Floats,
+        arms: Ints,
+        sign: Floats,
+        n: int,
+        odds: float,
     ) -> float:
         """The evidence against a rival, less its charges, at s times the counts: by the scale that
         suits it best. even: the means of the weighed values.
@@ -68,35 +90,41 @@ class SetForesightPart(NamedTuple):
         lead, level, noise, most = 0.0, 0.0, 0.0, HOPELESS
         for i in range(n):
             a = arms[i]
-            if not (seen.counts[a] > 0.0 and seen.weighed[0, a] > 0.0):
+            if not (stats.counts[a] > 0.0 and stats.weighted_sums[0, a] > 0.0):
                 return 0.0
             lead -= sign[i] * mean[a]
             level -= sign[i] * even[a]
             noise += self.variance[a] / n
         for k in range(self.cost.size):
-            most = max(most, self.apart(seen, arms, sign, n, k, max(lead, 0.0)))
+            most = max(most, self.apart(stats, arms, sign, n, k, max(lead, 0.0)))
         for k in range(self.steady.size):
-            most = max(most, self.together(seen, arms, n, self.steady[k], noise, max(level, 0.0)))
+            most = max(most, self.together(stats, arms, n, self.steady[k], noise, max(level, 0.0)))
         return float(most + odds if odds > NEVER else most)
 
-    def apart(self, seen: Seen, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> float:
+    def apart(
+        self, stats: Statistics, arms: Ints, sign: Floats, n: int, k: int, lead: float
+    ) -> float:
         """A scale of every arm's own mixture."""
         blur, fees = 0.0, self.cost[k]
         for i in range(n):
             a = arms[i]
-            many, c = self.scale[0] * seen.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
+            many, c = self.scale[0] * stats.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
             blur += self.variance[a] * (many + c) / (many * many)
             fees += 0.5 * math.log1p(many / c)
         return float(0.5 * lead * lead / blur - fees + ONE_SIDED)
 
     def together(
-        self, seen: Seen, arms: Ints, n: int, c: float, noise: float, lead: float
+        self, stats: Statistics, arms: Ints, n: int, c: float, noise: float, lead: float
     ) -> float:
-        """A scale of the mixture whose direction is shared. (`WeigherPart.aligned`, once.)"""
+        """A scale of the mixture whose direction is shared. (`GaussianSetEvidenceKernel.aligned`, once.)"""
         blur, pull, square, spare, fees = 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(n):
             a, s = arms[i], self.scale[0]
-            v, total, many = self.variance[a], s * seen.weighed[0, a], s * seen.weighed[1, a]
+            v, total, many = (
+                self.variance[a],
+                s * stats.weighted_sums[0, a],
+                s * stats.weighted_sums[1, a],
+            )
             share = c / (many + c)
             blur += v * (many + c) / (total * total)
             pull += v * c / total
@@ -119,8 +147,8 @@ class SetForesightPart(NamedTuple):
 
 def set_foresight(
     variance: Floats, prior: Floats, cost: Floats, steady: Floats, shared: float, goal: float
-) -> SetForesightPart:
-    return SetForesightPart(variance, prior, cost, steady, shared, goal, np.full(1, FIRST))
+) -> SetPenaltyForecastKernel:
+    return SetPenaltyForecastKernel(variance, prior, cost, steady, shared, goal, np.full(1, FIRST))
 
 
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
@@ -130,7 +158,7 @@ SHARED = 100.0  # so many times less for what the arms share
 
 
 @compilable
-class SetWeigher(Weigher, Protocol):
+class SetEvidenceKernel(SetEvidence, Protocol):
     """The evidence against single rivals, from all that was seen."""
 
     @property
@@ -145,30 +173,30 @@ class SetWeigher(Weigher, Protocol):
     def yardstick(self) -> Floats:
         """float64[1]: in what means are counted."""
 
-    def face(self, seen: Seen, best: Floats, shift: float) -> None:
+    def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
         """Look at what was seen; the leader's arms are lifted."""
 
 
 @compilable
-class Units(Protocol):
+class ScaleSource(Protocol):
     """In what means are counted, where one deviation, or a bound on it, is that of all arms."""
 
-    def unit(self, seen: Seen) -> float:
+    def unit(self, stats: Statistics) -> float:
         """1 where deviations are known."""
 
 
 @kernel(StoppingDefaults)
-class SetsJudgePart(NamedTuple):
+class SetStoppingKernel(NamedTuple):
     """The least evidence against any rival; or that against the nearest one, or against the one
     that was too little last, while that is too little.
     """
 
     threshold: Threshold
-    rewards: Rewards  # by which the nearest rival is found
-    weigher: SetWeigher
-    spreads: Units
-    rivals: Rivals
-    foresight: SetForesightPart
+    rewards: RewardKernel  # by which the nearest rival is found
+    weigher: SetEvidenceKernel
+    spreads: ScaleSource
+    rivals: UnionBound
+    foresight: SetPenaltyForecastKernel
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -181,47 +209,63 @@ class SetsJudgePart(NamedTuple):
     other: Floats
     pause: Floats  # float64[1]: until when there is no search, after one that gave up
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
-        self.weigher.yardstick[0] = self.spreads.unit(seen)
-        self.weigher.face(seen, best, self.shift)
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        best, rival, alternative, failed = (
+            state.leader,
+            state.rival,
+            state.alternative_means,
+            self.failed,
+        )
+        self.weigher.yardstick[0] = self.spreads.unit(stats)
+        self.weigher.set_leader(stats, best, self.shift)
         same, waits = True, False
         for a in range(best.size):
-            self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / self.weigher.variance[a]
+            self.mean[a] = stats.mean[a] + self.shift * best[a]
+            self.weight[a] = stats.counts[a] / self.weigher.variance[a]
             same = same and self.leader[a] == best[a]
-        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        problem.answers.nearest_alternative(
+            self.rewards, self.mean, self.weight, best, rival, alternative
+        )
         if not same:
             self.pause[0] = 0.0
         for a in range(best.size):
             if not same:
                 self.leader[a] = failed[a] = best[a]
             waits = waits or failed[a] != best[a]
-        value = self.versus(game, seen, best, rival)
+        value = self.evidence_against(problem, stats, best, rival)
         if value > self.floor and waits:
-            value = self.prefer(best, failed, self.versus(game, seen, best, failed), view, value)
+            value = self.prefer(
+                best, failed, self.evidence_against(problem, stats, best, failed), state, value
+            )
         if value > self.floor:
             for a in range(best.size):
                 self.other[a] = rival[a]
             least = self.floor
-            if seen.clock[0] >= self.pause[0]:
-                least = self.rivals.scan(self.weigher, best, self.floor, value, self.other)
-            if least <= self.floor and self.versus(game, seen, best, self.other) <= self.floor:
+            if stats.n_rounds[0] >= self.pause[0]:
+                least = self.rivals.least_evidence(
+                    self.weigher, best, self.floor, value, self.other
+                )
+            if (
+                least <= self.floor
+                and self.evidence_against(problem, stats, best, self.other) <= self.floor
+            ):
                 for a in range(best.size):
                     failed[a] = self.other[a]
-            elif least <= self.floor and seen.clock[0] >= self.pause[0]:
-                self.pause[0], least = PAUSE * seen.clock[0], self.floor
-            value = self.prefer(best, self.other, least, view, value)
+            elif least <= self.floor and stats.n_rounds[0] >= self.pause[0]:
+                self.pause[0], least = PAUSE * stats.n_rounds[0], self.floor
+            value = self.prefer(best, self.other, least, state, value)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def prefer(self, best: Floats, other: Floats, least: float, view: View, value: float) -> float:
+    def prefer(
+        self, best: Floats, other: Floats, least: float, state: RoundState, value: float
+    ) -> float:
         """If there is less against another rival, that is the one to be looked at."""
         if least >= value:
             return value
         for a in range(best.size):
-            view.rival[a] = other[a]
+            state.rival[a] = other[a]
         against(
             self.rewards,
             self.mean,
@@ -229,32 +273,43 @@ class SetsJudgePart(NamedTuple):
             best,
             self.arms,
             self.sign,
-            view.rival,
-            view.alternative,
+            state.rival,
+            state.alternative_means,
         )
         return least
 
-    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        n, odds = differ(best, rival, self.arms, self.sign), self.rivals.odds(best, rival)
+    def expected_growth(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
+        n, odds = differ(best, rival, self.arms, self.sign), self.rivals.log_weight(best, rival)
         own, even = self.weigher.mean[0], self.weigher.mean[1]
-        return self.foresight.expect(seen, own, even, self.arms, self.sign, n, odds)
+        return self.foresight.expect(stats, own, even, self.arms, self.sign, n, odds)
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
         for a in range(self.spare.size):
             self.spare[a] = self.leader[a]
         for i in range(n):
             self.spare[arms[i]] = 1.0 - self.leader[arms[i]]
-        odds = self.rivals.odds(self.leader, self.spare)
+        odds = self.rivals.log_weight(self.leader, self.spare)
         own, even = self.weigher.mean[0], self.weigher.mean[1]
-        return self.foresight.charged(seen, own, even, arms, sign, n, odds)
+        return self.foresight.charged(stats, own, even, arms, sign, n, odds)
 
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
     ) -> float:
-        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
-        value = self.versus(game, seen, best, rival)
+        problem.answers.nearest_alternative(
+            self.rewards, self.mean, self.weight, best, rival, alternative
+        )
+        value = self.evidence_against(problem, stats, best, rival)
         if value > -math.inf:  # an arm without a value: there is no less
-            value = self.rivals.scan(self.weigher, best, -math.inf, value, rival)
+            value = self.rivals.least_evidence(self.weigher, best, -math.inf, value, rival)
         against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
         )
@@ -262,28 +317,32 @@ class SetsJudgePart(NamedTuple):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         n = differ(best, rival, self.arms, self.sign)
-        return self.weigher.confront(best, self.arms, self.sign, n) + self.rivals.odds(best, rival)
+        return self.weigher.evidence_against(
+            best, self.arms, self.sign, n
+        ) + self.rivals.log_weight(best, rival)
 
 
 def judging(
-    problem: Problem, rivals: Rivals, scales: Floats, deltas: Sequence[float], epsilon: float
+    problem: Problem, rivals: UnionBound, scales: Floats, deltas: Sequence[float], epsilon: float
 ) -> Any:
     """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
     d, inf = problem.d, np.full(problem.d, np.inf)
     box = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
-    known, width = problem.rewards.known, len(scales)
-    stated = problem.rewards.spread(d) ** 2 if known else np.ones(d)
-    exact = License.BINARY in claimed(problem.rewards) and epsilon == 0.0
+    known, width = problem.rewards.variance_known, len(scales)
+    stated = problem.rewards.sub_gaussian_scale(d) ** 2 if known else np.ones(d)
+    exact = Assumption.BINARY in claimed_assumptions(problem.rewards) and epsilon == 0.0
 
-    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        steady = STEADY * float(problem.actions.largest()) ** 2
+    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+        steady = STEADY * float(problem.actions.max_size()) ** 2
         low, high, variance = (x.copy() for x in (*box, stated))  # nobody else's
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
-        inner = WeigherPart(
-            seen.counts,
-            seen.weighed,
+        inner = GaussianSetEvidenceKernel(
+            stats.counts,
+            stats.weighted_sums,
             variance,
             low,
             high,
@@ -304,20 +363,20 @@ def judging(
             np.zeros(REFERENCES),
             np.ones(1),
         )
-        coins = coin_weigher(inner, game.rewards, seen.mean)
+        coins = coin_weigher(inner, kernel.rewards, stats.mean)
         weigher: Any = coins if exact else inner
         noise = coins.guessed if exact else variance
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
-        spreads: Any = spreads_of(problem, deltas, game)
-        floor = min(threshold.level(0, which) for which in range(len(deltas)))
-        part = SetsJudgePart(
+        spreads: Any = spreads_of(problem, deltas, kernel)
+        floor = min(threshold.critical_value(0, index) for index in range(len(deltas)))
+        kernel_ = SetStoppingKernel(
             threshold,
-            game.rewards if exact else gaussian_part(np.ones(d), low, high),
+            kernel.rewards if exact else gaussian_part(np.ones(d), low, high),
             weigher,
             spreads,
-            copied(rivals),
+            deep_copy(rivals),
             set_foresight(noise, prior, cost, steady, SHARED, floor),
-            epsilon / problem.answers.largest(),
+            epsilon / problem.answers.max_size(),
             floor,
             mean,
             weight,
@@ -329,6 +388,6 @@ def judging(
             other,
             np.zeros(1),
         )
-        return game._replace(judge=part)
+        return kernel._replace(stopping=kernel_)
 
     return watch

@@ -14,16 +14,16 @@ import numpy as np
 
 from ..engine.protocols import kernel
 from ..engine.state import Fixed, Floats, Ints
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from .mixture_pairs import PairDefaults, ceiling, direction, price
-from .variance import FINEST, VariancePart, excluded, spotted, spreading, variance_part
+from .variance import FINEST, VarianceKernel, excluded, spotted, spreading, variance_part
 
 CELLS = 100  # pairs of variances at which the mixture of a pair is computed, at most
 BEYOND = 60.0  # variances that are so unlikely, in nats, are of no interest for pairs of them
 
 
 @kernel(PairDefaults)
-class SharedPart(NamedTuple):
+class SharedVariancePairKernel(NamedTuple):
     """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
     distance.
     """
@@ -40,36 +40,36 @@ class SharedPart(NamedTuple):
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
-    bar: Floats  # float64[1]
-    gain: float  # 0: no mixture of likelihoods is above the largest
-    at: Floats  # float64[1] scratch
+    cutoff: Floats  # float64[1]
+    max_bonus: float  # 0: no mixture of likelihoods is above the largest
+    argmin: Floats  # float64[1] scratch
     cell: Floats  # float64[4, cells] scratch: s of arm i from, to; of arm j from, to
     bound: Floats  # float64[cells]: the least that the sum can be in a cell
-    line: VariancePart  # where both arms have the same variance
+    line: VarianceKernel  # where both arms have the same variance
 
-    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """At the variances that were seen; there the mixture over the variance is at most 1."""
-        spotted(seen, self.state)
+        spotted(stats, self.state)
         for a in range(weight.size):
-            variance = self.state[0, seen.group[a]]
-            weight[a] = seen.counts[a] / variance if variance < math.inf else seen.counts[a]
-            seen.worth[a] = seen.counts[a]
+            variance = self.state[0, stats.variance_group[a]]
+            weight[a] = stats.counts[a] / variance if variance < math.inf else stats.counts[a]
+            stats.effective_counts[a] = stats.counts[a]
 
-    def ready(self, a: int, side: int) -> None:
+    def prepare_arm(self, a: int, side: int) -> None:
         n = self.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             price(self.prior, side, a, n, self.charge, self.wide)
 
-    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+    def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
         """At the variances that were seen, with ln 2 for ln(2 Phi)."""
         v, w = self.state[0, self.group[i]], self.state[0, self.group[j]]
         if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
             return math.inf
         if not (v < math.inf and w < math.inf):
             return 0.0
-        self.ready(i, 0)
-        self.ready(j, 1)
+        self.prepare_arm(i, 0)
+        self.prepare_arm(j, 1)
         return ceiling(
             self.line.row,
             self.charge,
@@ -88,16 +88,16 @@ class SharedPart(NamedTuple):
             j,
         )
 
-    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+    def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other, row = float(mean[i]), float(mean[j]), self.line.row
-        self.at[0] = min(max(0.5 * (one + other), low), high)
+        self.argmin[0] = min(max(0.5 * (one + other), low), high)
         if self.high[i] < self.low[j]:
             return 0.0  # not enough for any delta
         if low > high:
             return math.inf  # j is never as good as i
         if one < other and low == -math.inf and high == math.inf:
-            return -math.inf  # j is better; see `PairsPart.least`
+            return -math.inf  # j is better; see `PairsPart.minimise`
         g, h = self.group[i], self.group[j]
         v, w = float(self.state[0, g]), float(self.state[0, h])
         if not (v < math.inf and w < math.inf):
@@ -129,7 +129,7 @@ class SharedPart(NamedTuple):
             value, x = self.apart(lead, n, m, enough)
         else:
             return -math.inf
-        self.at[0] = min(max(other + x * deviation, low), high)
+        self.argmin[0] = min(max(other + x * deviation, low), high)
         return value if value > -math.inf else -math.inf  # not a number: no evidence
 
     def apart(self, lead: float, n: float, m: float, enough: float) -> tuple[float, float]:
@@ -211,28 +211,28 @@ class SharedPart(NamedTuple):
 
 
 def shared(
-    seen: Seen,
+    stats: Statistics,
     low: Floats,
     high: Floats,
     prior: Floats,
     cost: Floats,
     sided: Floats,
     joint: Floats,
-) -> SharedPart:
+) -> SharedVariancePairKernel:
     """The mixture of arms whose means are known to lie in [low, high]; the scales are those of
     `pairs`.
     """
     d, k = low.size, cost.size
-    return SharedPart(
-        seen.counts,
-        seen.group,
+    return SharedVariancePairKernel(
+        stats.counts,
+        stats.variance_group,
         low.copy(),
         high.copy(),
         prior,
         cost,
         joint,
         np.zeros(k),
-        np.zeros((2, seen.noise.shape[1])),
+        np.zeros((2, stats.residuals.shape[1])),
         np.full((2, d), -1.0),
         np.zeros((2, d, k)),
         np.zeros((2, d, k)),

@@ -11,7 +11,7 @@ from ..engine.jit import jitable
 from ..engine.numerics import stirling
 from ..engine.protocols import kernel
 from ..engine.state import Fixed, Floats, Ints
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..rewards.gaussian import FINE, resolved
 from .mixture_pairs import PairDefaults
 
@@ -104,7 +104,7 @@ def sided(far: float, per: float, n: float, c: float, h: float, b: float, ratio:
 
 
 @kernel(PairDefaults)
-class StudentsPart(NamedTuple):
+class UnknownVariancePairKernel(NamedTuple):
     """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
     distance.
 
@@ -116,7 +116,7 @@ class StudentsPart(NamedTuple):
     end, only those count that have two sides for the arm of that end.
     """
 
-    seen: Seen
+    stats: Statistics
     believed: Floats  # the variances as the rules estimate them
     low: Floats
     high: Floats
@@ -135,11 +135,11 @@ class StudentsPart(NamedTuple):
     slope: Floats  # float64[2, points, k]: how steeply
     side: Floats  # float64[2, points, k]: what one-sidedness is worth
     row: Floats  # float64[k]
-    bar: Floats  # float64[1]
-    gain: float  # infinity: the ratio is of other variances
-    at: Floats  # float64[1] scratch
+    cutoff: Floats  # float64[1]
+    max_bonus: float  # infinity: the ratio is of other variances
+    argmin: Floats  # float64[1] scratch
 
-    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """As many values of a known variance would be worth as much where an arm ties with the
         nearest on the other side: N values whose mean is off by y standard deviations are evidence
         of about ln(1 + y^2) N/2 instead of y^2 N/2, less for few of them.
@@ -147,19 +147,19 @@ class StudentsPart(NamedTuple):
         weakest, strongest = math.inf, -math.inf  # of the leader's means, and of the others
         for a in range(best.size):
             if best[a] > 0.5:
-                weakest = min(weakest, seen.mean[a])
+                weakest = min(weakest, stats.mean[a])
             else:
-                strongest = max(strongest, seen.mean[a])
+                strongest = max(strongest, stats.mean[a])
         for a in range(best.size):
-            n, far = seen.counts[a], seen.mean[a] - (strongest if best[a] > 0.5 else weakest)
+            n, far = stats.counts[a], stats.mean[a] - (strongest if best[a] > 0.5 else weakest)
             square = far * far / self.believed[a]
-            seen.worth[a] = n * n / (n + FEW)
+            stats.effective_counts[a] = n * n / (n + FEW)
             if 0.0 < square < math.inf:
-                seen.worth[a] *= math.log1p(square) / square
-            weight[a] = seen.worth[a] / self.believed[a]
+                stats.effective_counts[a] *= math.log1p(square) / square
+            weight[a] = stats.effective_counts[a] / self.believed[a]
 
-    def ready(self, a: int, side: int) -> None:
-        n = self.seen.counts[a]
+    def prepare_arm(self, a: int, side: int) -> None:
+        n = self.stats.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             for k in range(self.cost.size):
@@ -176,27 +176,27 @@ class StudentsPart(NamedTuple):
                 )
                 self.ratio[side, a, k] = cut(n, h)
 
-    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+    def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
         return math.inf
 
-    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+    def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other = self.project(mean[i], i), self.project(mean[j], j)
-        self.at[0] = min(max(0.5 * (one + other), low), high)
+        self.argmin[0] = min(max(0.5 * (one + other), low), high)
         if self.high[i] < self.low[j]:
             return 0.0  # not enough for any delta
         if low > high:
             return math.inf  # j is never as good as i
         if other > one:
             return -math.inf  # j is better
-        if not (resolved(self.seen, i) and resolved(self.seen, j)):
+        if not (resolved(self.stats, i) and resolved(self.stats, j)):
             return 0.0
         if low == high and mean[i] < low and mean[j] > high:
             return 0.0  # one mean for both, and neither arm looks better or worse than it is
         left, right = max(low, other), min(high, one)
         first, second = (
-            self.believed[i] / self.seen.counts[i],
-            self.believed[j] / self.seen.counts[j],
+            self.believed[i] / self.stats.counts[i],
+            self.believed[j] / self.stats.counts[j],
         )
         edge = math.inf  # where only one of the arms looks too good, or too bad
         self.try_at(mean, i, j, 0, other)
@@ -237,7 +237,7 @@ class StudentsPart(NamedTuple):
                 if self.bound[p] < least:
                     least, cell = float(self.bound[p]), p
                 p = self.after[p]
-        self.at[0] = self.spot[here]
+        self.argmin[0] = self.spot[here]
         least = min(least, edge)
         return least if least > -math.inf else -math.inf  # not a number: no evidence
 
@@ -246,10 +246,10 @@ class StudentsPart(NamedTuple):
         self.spot[p] = x
         for side in range(2):
             a = i if side == 0 else j
-            n, far = float(self.seen.counts[a]), float(mean[a]) - x
+            n, far = float(self.stats.counts[a]), float(mean[a]) - x
             if side == 1:
                 far = -far
-            per = n / ((1.0 + 4.0 / FINE) * float(self.seen.squares[a]))
+            per = n / ((1.0 + 4.0 / FINE) * float(self.stats.squares[a]))
             for k in range(self.cost.size):
                 c, h, b = self.prior[side, k], self.shape[side, k], self.rate[side, k]
                 value, slope = climb(abs(far), per, n, c, h, b)
@@ -285,7 +285,9 @@ class StudentsPart(NamedTuple):
         return top + math.log(total)
 
 
-def students(seen: Seen, believed: Floats, low: Floats, high: Floats) -> StudentsPart:
+def students(
+    stats: Statistics, believed: Floats, low: Floats, high: Floats
+) -> UnknownVariancePairKernel:
     """The mixture of arms whose means are known to lie in [low, high]."""
     prior, shape, d, scales = (
         SCALES[:, [0, 2]].T.copy(),
@@ -293,8 +295,8 @@ def students(seen: Seen, believed: Floats, low: Floats, high: Floats) -> Student
         low.size,
         len(SCALES),
     )
-    return StudentsPart(
-        seen,
+    return UnknownVariancePairKernel(
+        stats,
         believed,
         low.copy(),
         high.copy(),

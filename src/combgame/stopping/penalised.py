@@ -13,13 +13,13 @@ from ..engine.heap import ascend
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against
 from ..engine.numerics import half_stirling, stirling
-from ..engine.protocols import Game, Rewards, StoppingDefaults, Threshold, kernel
-from ..engine.state import Floats, Ints, View
-from ..engine.statistics import Seen
+from ..engine.protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from ..engine.state import Floats, Ints, RoundState
+from ..engine.statistics import Statistics
 from ..problem import Problem
 
 
-class BetaPart(NamedTuple):
+class BernoulliPenalty(NamedTuple):
     """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1: ln of (s/N)^s (1 -
     s/N)^(N-s) over its chance.
     """
@@ -27,14 +27,20 @@ class BetaPart(NamedTuple):
     done: Floats  # N and s for which `fee` is right
     ones: Floats
 
-    def assess(
-        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    def update(
+        self,
+        stats: Statistics,
+        mean: Floats,
+        best: Floats,
+        rival: Floats,
+        weight: Floats,
+        fee: Floats,
     ) -> float:
         for a in range(fee.size):
-            weight[a] = seen.counts[a]
-            if seen.counts[a] != self.done[a] or seen.sums[a] != self.ones[a]:
-                self.done[a], self.ones[a] = seen.counts[a], seen.sums[a]
-                fee[a] = beta_regret(seen.counts[a], seen.sums[a])
+            weight[a] = stats.counts[a]
+            if stats.counts[a] != self.done[a] or stats.sums[a] != self.ones[a]:
+                self.done[a], self.ones[a] = stats.counts[a], stats.sums[a]
+                fee[a] = beta_regret(stats.counts[a], stats.sums[a])
         return 0.0
 
 
@@ -57,11 +63,17 @@ def beta_regret(n: float, ones: float) -> float:
 
 
 @compilable
-class Fees(Protocol):
+class Penalty(Protocol):
     """What a deviation bound charges per arm."""
 
-    def assess(
-        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    def update(
+        self,
+        stats: Statistics,
+        mean: Floats,
+        best: Floats,
+        rival: Floats,
+        weight: Floats,
+        fee: Floats,
     ) -> float:
         """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was
         the nearest a round ago.
@@ -69,14 +81,14 @@ class Fees(Protocol):
 
 
 @kernel(StoppingDefaults)
-class JudgePart(NamedTuple):
+class PenalisedStoppingKernel(NamedTuple):
     """The distance of the nearest alternative at the weights W, less the largest fees."""
 
     threshold: Threshold
-    rewards: Rewards  # whose distances are taken
-    fees: Fees
-    most: int  # how many arms two answers that are compared can differ in
-    swaps: bool  # one of each side
+    rewards: RewardKernel  # whose distances are taken
+    fees: Penalty
+    max_size: int  # how many arms two answers that are compared can differ in
+    is_swap: bool  # one of each side
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     mean: Floats  # scratch
     weight: Floats
@@ -89,32 +101,43 @@ class JudgePart(NamedTuple):
     sign: Floats
     spare: Floats
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
-        best = view.best
-        if seen.clock[0] != self.stamp[0]:
-            self.stamp[0] = seen.clock[0]
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        best = state.leader
+        if stats.n_rounds[0] != self.stamp[0]:
+            self.stamp[0] = stats.n_rounds[0]
             for a in range(best.size):
                 self.rival[a] = self.last[a]
         for a in range(best.size):
-            self.mean[a] = seen.mean[a] + self.shift * best[a]
-        self.price[0] = self.fees.assess(seen, self.mean, best, self.rival, self.weight, self.fee)
-        value = self.weakest(game, seen, best, view.rival, view.alternative)
+            self.mean[a] = stats.mean[a] + self.shift * best[a]
+        self.price[0] = self.fees.update(stats, self.mean, best, self.rival, self.weight, self.fee)
+        value = self.least_evidence(problem, stats, best, state.rival, state.alternative_means)
         for a in range(best.size):
-            self.last[a] = view.rival[a]
+            self.last[a] = state.rival[a]
         return value
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return self.rewards.distance(self.mean, self.weight, arms, sign, n, self.spare)
-
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
-        value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        return self.rewards.transportation_cost(self.mean, self.weight, arms, sign, n, self.spare)
+
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        value = problem.answers.nearest_alternative(
+            self.rewards, self.mean, self.weight, best, rival, alternative
+        )
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return float(value - self.price[0] - self.dearest(best))
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
         value = against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, self.spare
         )
@@ -122,9 +145,9 @@ class JudgePart(NamedTuple):
 
     def dearest(self, best: Floats) -> float:
         """The largest sum of fees that a difference can have: an arm of each side, or any
-        `most`.
+        `max_size`.
         """
-        if self.swaps:
+        if self.is_swap:
             inside, outside = 0.0, 0.0
             for a in range(self.fee.size):
                 if best[a] > 0.5:
@@ -136,23 +159,27 @@ class JudgePart(NamedTuple):
         for a in range(d):
             self.spare[a] = self.fee[a]
         ascend(self.spare)
-        for i in range(max(d - self.most, 0), d):
+        for i in range(max(d - self.max_size, 0), d):
             total += self.spare[i]
         return total
 
 
-def charged(
-    problem: Problem, threshold: Threshold, fees: Fees, rewards: Rewards, epsilon: float = 0.0
-) -> JudgePart:
-    exchange, d = problem.answers.exchange(), problem.d
+def penalised_kernel(
+    problem: Problem,
+    threshold: Threshold,
+    fees: Penalty,
+    rewards: RewardKernel,
+    epsilon: float = 0.0,
+) -> PenalisedStoppingKernel:
+    exchange, d = problem.answers.neighbourhood(), problem.d
     mean, weight, fee, rival, last, sign, spare = np.zeros((7, d))
-    return JudgePart(
+    return PenalisedStoppingKernel(
         threshold,
         rewards,
         fees,
-        exchange.most,
-        exchange.swaps,
-        epsilon / problem.answers.largest(),
+        exchange.max_size,
+        exchange.is_swap,
+        epsilon / problem.answers.max_size(),
         mean,
         weight,
         fee,
@@ -166,10 +193,12 @@ def charged(
     )
 
 
-def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
+def penalised(problem: Problem, fees: Callable[[ProblemKernel], Penalty]) -> Any:
     """How a game gets a judge that takes fees off its own likelihood ratio."""
 
-    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        return game._replace(judge=charged(problem, threshold, fees(game), game.rewards))
+    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+        return kernel._replace(
+            stopping=penalised_kernel(problem, threshold, fees(kernel), kernel.rewards)
+        )
 
     return watch

@@ -2,7 +2,7 @@
 or evidence less a fee.
 
 docs/thresholds.md has the theorems and their proofs. If an answer I is not best, some J is better
-whose difference S = I xor J is one of M sets (`StructureBase.exchange`). For each S a
+whose difference S = I xor J is one of M sets (`StructureBase.neighbourhood`). For each S a
 supermartingale that begins at 1 bounds, with probability 1 - delta/M and for all t,
 
     sum over a in S of W_a d(mean_a, mu_a)  <=  ln(M / delta) + sum over a in S of fee_a,
@@ -27,19 +27,26 @@ import numpy as np
 
 from ..engine.protocols import Threshold
 from ..engine.state import Floats
-from ..errors import InputError, UnknownNameError, must_be, real, unboxed, unknown
+from ..errors import (
+    InputError,
+    UnknownNameError,
+    invalid_argument,
+    is_real,
+    to_python_scalar,
+    unknown_name,
+)
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import licensed
-from .base import Question, Stopping, StoppingBase, labelled, own_stopping
-from .block_effects import levelled, only_mixture
-from .elimination import discarding
+from ..rewards import Assumption
+from ..rewards.base import valid_assumptions
+from .base import ProblemLike, Stopping, StoppingBase, own_stopping, with_conditions
+from .block_effects import block_effect_stopping, only_mixture
+from .elimination import with_elimination
 from .glr import by_counts, gaussian, stylised, sub_gaussian, validity
 from .mixture import mixture
-from .variance import plugged
+from .variance import estimated_variance
 
 THRESHOLDS: dict[
-    str, Callable[[Question, Floats], Threshold] | None
+    str, Callable[[ProblemLike, Floats], Threshold] | None
 ] = {  # None: evidence with fees
     "stylised": stylised,
     "gaussian": gaussian,
@@ -53,27 +60,31 @@ THRESHOLDS: dict[
 def check_threshold(threshold: Any) -> None:
     """A name or a user's object, or a sentence."""
     if not isinstance(threshold, str | StoppingBase):
-        raise must_be(
+        raise invalid_argument(
             "threshold",
             threshold,
             "a name, such as 'mixture', or an object (not a class) that derives from StoppingBase",
         )
 
 
-def resolve(name: str, question: Question) -> str:
+def resolve(name: str, question: ProblemLike) -> str:
     """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known);
     other names stand for themselves.
     """
     if isinstance(name, str) and name == "proved":
-        if not question.rewards.known or question.rewards.levels():
+        if not question.rewards.variance_known or question.rewards.has_batch_effect():
             return "mixture"
-        return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
+        return (
+            "gaussian"
+            if Assumption.GAUSSIAN in valid_assumptions(question.rewards)
+            else "sub-gaussian"
+        )
     if name not in THRESHOLDS:
-        raise unknown("threshold", name, ("proved", *THRESHOLDS))
+        raise unknown_name("threshold", name, ("proved", *THRESHOLDS))
     return name
 
 
-def make_threshold(name: str, question: Question, deltas: Sequence[float]) -> Threshold:
+def make_threshold(name: str, question: ProblemLike, deltas: Sequence[float]) -> Threshold:
     """The threshold of a name for a problem and one or more deltas; one that is a function of t."""
     make = THRESHOLDS[resolve(name, question)]
     if make is None:
@@ -105,7 +116,7 @@ def make_stopping(
     """
     check_threshold(threshold)
     stopping = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
-    return stopping._replace(validity=labelled(stopping, problem))
+    return stopping._replace(validity=with_conditions(stopping, problem))
 
 
 def _make(
@@ -116,13 +127,13 @@ def _make(
     eliminate: bool | str,
     epsilon: float,
 ) -> Stopping:
-    if problem.rewards.levels():
+    if problem.rewards.has_batch_effect():
         own = None  # what a rule brings along is for plays without levels
     if isinstance(threshold, StoppingBase):
         own = own_stopping(threshold, problem, deltas)
     mine = own is not None and (own.own is not None or threshold in ("proved", own.name))
     name = own.name if own is not None and mine else resolve(str(threshold), problem)
-    if problem.rewards.levels() and name != "mixture":
+    if problem.rewards.has_batch_effect() and name != "mixture":
         raise only_mixture(name)
     if epsilon and name != "mixture":
         raise InputError(
@@ -133,8 +144,8 @@ def _make(
             threshold=name,
         )
     if not isinstance(eliminate, bool) and eliminate != "phases":
-        raise must_be("eliminate", eliminate, "True, False or 'phases'")
-    if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.known):
+        raise invalid_argument("eliminate", eliminate, "True, False or 'phases'")
+    if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.variance_known):
         raise InputError(
             "cannot-eliminate",
             "eliminate=True needs 'stylised', 'gaussian' or 'sub-gaussian' and known variances; "
@@ -142,18 +153,18 @@ def _make(
             remedy="use one of them, or leave eliminate out",
             threshold=name,
         )
-    if own is not None and own.own is not None and not problem.rewards.known:
+    if own is not None and own.own is not None and not problem.rewards.variance_known:
         raise _needs_variances(name)
     if own is not None and mine:
         return own
-    if problem.rewards.levels():
-        return levelled(problem, deltas, epsilon)
+    if problem.rewards.has_batch_effect():
+        return block_effect_stopping(problem, deltas, epsilon)
     if name == "mixture":
         return mixture(problem, deltas, epsilon)
-    if not problem.rewards.known:
+    if not problem.rewards.variance_known:
         if name != "stylised":
             raise _needs_variances(name)
-        return plugged(problem, make_threshold(name, problem, deltas))
+        return estimated_variance(problem, make_threshold(name, problem, deltas))
     if THRESHOLDS[name] is None:
         return by_counts(name, problem, deltas)
     usual = Stopping(
@@ -161,7 +172,7 @@ def _make(
     )
     if not eliminate:
         return usual
-    return discarding(usual, problem, deltas, phases=eliminate == "phases")
+    return with_elimination(usual, problem, deltas, phases=eliminate == "phases")
 
 
 def _needs_variances(name: str) -> InputError:
@@ -174,9 +185,9 @@ def _needs_variances(name: str) -> InputError:
 
 
 def _epsilon(epsilon: Any) -> float:
-    number = unboxed(epsilon)
-    if not real(number) or not 0.0 <= number < math.inf:
-        raise must_be(
+    number = to_python_scalar(epsilon)
+    if not is_real(number) or not 0.0 <= number < math.inf:
+        raise invalid_argument(
             "epsilon",
             epsilon,
             "a number of at least 0: by how much an answer may be worse than the best",

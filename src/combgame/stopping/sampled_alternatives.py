@@ -14,21 +14,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.likelihood_ratio import RatioPart, against, alike, ratio
+from ..engine.likelihood_ratio import LikelihoodRatioKernel, against, alike, ratio
 from ..engine.philox import LOW, Philox, philox
-from ..engine.protocols import Game, StoppingDefaults, kernel
-from ..engine.state import Floats, Ints, Random, View
-from ..engine.statistics import Seen
-from ..errors import InputError, whole
-from .base import Question, StoppingBase
-from .glr import StylisedPart
+from ..engine.protocols import ProblemKernel, StoppingDefaults, kernel
+from ..engine.state import Floats, Ints, Random, RoundState
+from ..engine.statistics import Statistics
+from ..errors import InputError, check_int
+from .base import ProblemLike, StoppingBase
+from .glr import StylisedThreshold
 
 NEVER = 1e9  # off a score: an arm that is not to be chosen
 SLACK = 1.001  # 1 + epsilon, epsilon = 1e-3: the precision that the search is meant to have
 
 
-class DrawnSearch(NamedTuple):
-    draws: int
+class SampledSearch(NamedTuple):
+    n_draws: int
     largest: float  # D: the arms in an answer
     losses: Floats  # the sum of what every arm has cost
     score: Floats
@@ -37,37 +37,37 @@ class DrawnSearch(NamedTuple):
 
     def seek(
         self,
-        game: Game,
+        problem: ProblemKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
         rng: Random | Philox,
         rival: Floats,
     ) -> float:
-        """The least f_J at weights that may be negative, of `draws` rivals J; writes that J."""
+        """The least f_J at weights that may be negative, of `n_draws` rivals J; writes that J."""
         d, least, top, heavy = mean.size, math.inf, -math.inf, 0.0
         for a in range(d):
             self.losses[a] = 0.0
             top = max(top, mean[a])
             if weight[a] > 1e-10:
-                heavy += game.rewards.blur(1.0, a) / weight[a]
+                heavy += problem.rewards.quadratic_variance(1.0, a) / weight[a]
         scale = 4.0 * self.largest * self.largest * d * top * top * heavy  # L
         rate = math.sqrt(d * (math.log(d) + 1.0) / 2.0) / scale if scale > 0.0 else 0.0
-        for s in range(1, self.draws + 1):
+        for s in range(1, self.n_draws + 1):
             for a in range(d):
                 noise = -math.log(1.0 - rng.random())
                 self.score[a] = -(rate / math.sqrt(s) * self.losses[a] + noise)
-            game.answers.argmax(self.score, self.trial)
-            if alike(self.trial, best) and not self.second(game, best):
+            problem.answers.argmax(self.score, self.trial)
+            if alike(self.trial, best) and not self.second(problem, best):
                 continue
             lead, spread = 0.0, 0.0
             for a in range(d):
                 if self.trial[a] != best[a]:
                     lead += (best[a] - self.trial[a]) * mean[a]
-                    spread += game.rewards.blur(1.0, a) / weight[a]
+                    spread += problem.rewards.quadratic_variance(1.0, a) / weight[a]
             alpha = lead / spread
             for a in range(d):
-                half = 0.5 * alpha * alpha * game.rewards.blur(1.0, a) / weight[a]
+                half = 0.5 * alpha * alpha * problem.rewards.quadratic_variance(1.0, a) / weight[a]
                 self.losses[a] -= alpha * mean[a] + half * (1.0 - 2.0 * best[a])
             if 0.5 * alpha * lead < least:
                 least = 0.5 * alpha * lead
@@ -75,7 +75,7 @@ class DrawnSearch(NamedTuple):
                     rival[a] = self.trial[a]
         return least
 
-    def second(self, game: Game, best: Floats) -> bool:
+    def second(self, problem: ProblemKernel, best: Floats) -> bool:
         """The answer with the largest score that lacks an arm of `best` goes to `trial`; whether
         there is one.
         """
@@ -84,7 +84,7 @@ class DrawnSearch(NamedTuple):
             if best[a] > 0.5:
                 kept = self.score[a]
                 self.score[a] = kept - NEVER
-                game.answers.argmax(self.score, self.other)
+                problem.answers.argmax(self.score, self.other)
                 self.score[a] = kept
                 total = 0.0
                 for b in range(best.size):
@@ -96,12 +96,16 @@ class DrawnSearch(NamedTuple):
         return most > -math.inf
 
 
-def make_search(of: str, draws: int, problem: Question) -> DrawnSearch:
+def make_search(of: str, draws: int, problem: ProblemLike) -> SampledSearch:
     """The search of a problem, or a sentence where it is not defined."""
     d, rewards = problem.answers.d, problem.rewards
     open_ended = np.full(d, np.inf)
-    part = rewards.part(-open_ended, open_ended)
-    if rewards.levels() or not rewards.known or not part.blur(1.0, 0) > 0.0:
+    kernel = rewards.kernel(-open_ended, open_ended)
+    if (
+        rewards.has_batch_effect()
+        or not rewards.variance_known
+        or not kernel.quadratic_variance(1.0, 0) > 0.0
+    ):
         raise InputError(
             "draws-gaussian",
             "{of}: draws = {draws} needs Gaussian values with a stated sigma, as the public code "
@@ -110,84 +114,99 @@ def make_search(of: str, draws: int, problem: Question) -> DrawnSearch:
             of=of,
             draws=draws,
         )
-    return DrawnSearch(draws, float(problem.answers.largest()), *np.zeros((4, d)))
+    return SampledSearch(draws, float(problem.answers.max_size()), *np.zeros((4, d)))
 
 
 @kernel(StoppingDefaults)
-class DrawnRatioPart(NamedTuple):
-    ratio: RatioPart  # the exact one, for what is said of single rivals
-    search: DrawnSearch
+class SampledRatioKernel(NamedTuple):
+    ratio: LikelihoodRatioKernel  # the exact one, for what is said of single rivals
+    search: SampledSearch
     rng: Philox  # seeded by the first values; every round has numbers of its own
     share: Floats
 
-    def look(self, game: Game, seen: Seen, view: View) -> float:
+    def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
         total, sums = 0.0, 0.0
         for a in range(self.share.size):
-            total += seen.counts[a]
-            sums += seen.sums[a]
-            if seen.counts[a] == 0.0:  # the start is not over
-                return self.ratio.look(game, seen, view)
+            total += stats.counts[a]
+            sums += stats.sums[a]
+            if stats.counts[a] == 0.0:  # the start is not over
+                return self.ratio.evaluate(problem, stats, state)
         if self.rng.place[0] == 0:
             self.rng.place[0] = 1 + (int(abs(sums) * 1e6) & LOW)
-        self.rng.place[1], self.rng.place[2], self.rng.block[4] = seen.clock[0], 0, 0
+        self.rng.place[1], self.rng.place[2], self.rng.block[4] = stats.n_rounds[0], 0, 0
         for a in range(self.share.size):
-            self.share[a] = seen.counts[a] / total
-        value = self.search.seek(game, seen.mean, self.share, view.best, self.rng, view.rival)
+            self.share[a] = stats.counts[a] / total
+        value = self.search.seek(
+            problem, stats.mean, self.share, state.leader, self.rng, state.rival
+        )
         against(
-            game.rewards,
-            seen.mean,
+            problem.rewards,
+            stats.mean,
             self.share,
-            view.best,
+            state.leader,
             self.ratio.arms,
             self.ratio.sign,
-            view.rival,
-            view.alternative,
+            state.rival,
+            state.alternative_means,
         )
-        return float(seen.clock[0] * value)
+        return float(stats.n_rounds[0] * value)
 
-    def level(self, t: int, which: int) -> float:
-        return SLACK * self.ratio.level(t, which)
+    def critical_value(self, t: int, index: int) -> float:
+        return SLACK * self.ratio.critical_value(t, index)
 
-    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return self.ratio.foreseen(game, seen, arms, sign, n)
-
-    def weakest(
-        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
-        return self.rounds(seen) * self.ratio.weakest(game, seen, best, rival, alternative)
+        return self.ratio.projected_evidence(problem, stats, arms, sign, n)
 
-    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return self.rounds(seen) * self.ratio.versus(game, seen, best, rival)
+    def least_evidence(
+        self,
+        problem: ProblemKernel,
+        stats: Statistics,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        return self.rounds(stats) * self.ratio.least_evidence(
+            problem, stats, best, rival, alternative
+        )
 
-    def rounds(self, seen: Seen) -> float:
+    def evidence_against(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
+        return self.rounds(stats) * self.ratio.evidence_against(problem, stats, best, rival)
+
+    def rounds(self, stats: Statistics) -> float:
         """t / sum N, of what the exact likelihood ratio is."""
         total = 0.0
-        for a in range(seen.counts.size):
-            total += seen.counts[a]
-        return seen.clock[0] / total if total > 0.0 else 0.0
+        for a in range(stats.counts.size):
+            total += stats.counts[a]
+        return stats.n_rounds[0] / total if total > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DrawnRivals(StoppingBase):
+class SampledAlternatives(StoppingBase):
     """Stop as the public code of P-FWS does: t F(N / sum N) against 1.001 ln((1 + ln t) / delta), F
-    estimated from above by the least of `draws` rivals drawn at random. Heuristic: its errors may
+    estimated from above by the least of `n_draws` rivals drawn at random. Heuristic: its errors may
     exceed delta.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
-    >>> how = {"rule": cg.PFWS(draws=20), "threshold": DrawnRivals(20), "engine": "python"}
+    >>> how = {"rule": cg.PFWS(n_draws=20), "threshold": SampledAlternatives(20), "engine": "python"}
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], runs=3, **how).validity.label
     'heuristic'
     """
 
     validity: ClassVar[str] = ""
-    draws: int = 4999
+    n_draws: int = 4999
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("draws", self.draws, 1, of="DrawnRivals")
+        check_int("draws", self.n_draws, 1, of="SampledAlternatives")
 
-    def part(self, problem: Question, deltas: Floats) -> DrawnRatioPart:
+    def kernel(self, problem: ProblemLike, deltas: Floats) -> SampledRatioKernel:
         d = problem.answers.d
-        search = make_search("DrawnRivals", self.draws, problem)
-        return DrawnRatioPart(ratio(StylisedPart(deltas), d), search, philox(0, 0), np.zeros(d))
+        search = make_search("SampledAlternatives", self.n_draws, problem)
+        return SampledRatioKernel(
+            ratio(StylisedThreshold(deltas), d), search, philox(0, 0), np.zeros(d)
+        )

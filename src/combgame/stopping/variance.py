@@ -17,17 +17,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._messages import Sentence
+from .._messages import Message
 from ..engine.jit import compilable, jitable
 from ..engine.numerics import HALF_LOG_TWO_PI, excess, stirling
-from ..engine.protocols import Game, Threshold
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Fixed, Floats, Ints
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..problem import Problem
 from ..rewards.gaussian import EPSILON, FINE, resolved
 from .base import Stopping, Validity
 from .mixture_pairs import CLOSE, onward, tail
-from .penalised import charging
+from .penalised import penalised
 
 # rho - 1 of the mixture over the variance, and the chances, chosen before the data
 RATIOS = np.concatenate(([0.0], 0.001 * 2.0 ** np.arange(14)))
@@ -76,22 +76,22 @@ def excluded(ratio: Floats, degrees: float, level: float) -> float:
 
 
 @jitable
-def spotted(seen: Seen, state: Floats) -> None:
+def spotted(stats: Statistics, state: Floats) -> None:
     """Per group, the variance that was seen, infinite if nothing can be said yet, and of how many
     squares it is the mean; state: float64[2, groups].
     """
     for g in range(state.shape[1]):
-        n, square = float(seen.noise[0, g]), float(seen.noise[1, g])
+        n, square = float(stats.residuals[0, g]), float(stats.residuals[1, g])
         state[0, g], state[1, g] = math.inf, n
-        if n > 0.0 and square > 1e-290 and seen.start[0] == 0:
+        if n > 0.0 and square > 1e-290 and stats.in_initial_design[0] == 0:
             state[0, g] = (1.0 + 4.0 / FINE) * square / n
-    for a in range(seen.counts.size):  # rounding must be of no account (`gaussian.resolved`)
-        g, digit = seen.group[a], FINE * EPSILON * abs(seen.mean[a])
-        if not state[0, g] >= seen.counts[a] * digit * digit:
+    for a in range(stats.counts.size):  # rounding must be of no account (`gaussian.resolved`)
+        g, digit = stats.variance_group[a], FINE * EPSILON * abs(stats.mean[a])
+        if not state[0, g] >= stats.counts[a] * digit * digit:
             state[0, g] = math.inf
 
 
-class PooledPart(NamedTuple):
+class PooledVarianceKernel(NamedTuple):
     """Upper bounds on variances that arms share, for all t at once."""
 
     bar: float  # ln(groups / delta)
@@ -102,28 +102,28 @@ class PooledPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def refresh(self, seen: Seen) -> None:
-        spotted(seen, self.state)
+    def update(self, stats: Statistics) -> None:
+        spotted(stats, self.state)
         for g in range(self.done.size):
             if self.state[1, g] != self.done[g]:
                 self.done[g] = self.state[1, g]
                 self.most[g] = excluded(self.ratio, self.state[1, g], self.bar)
         for a in range(self.variance.size):
-            g = seen.group[a]
+            g = stats.variance_group[a]
             known = self.most[g] > 0.0 and self.state[0, g] < math.inf
             self.variance[a] = self.state[0, g] / self.most[g] if known else math.inf
 
-    def unit(self, seen: Seen) -> float:
+    def unit(self, stats: Statistics) -> float:
         """The largest deviation that all arms can have, if all are alike."""
-        self.refresh(seen)
+        self.update(stats)
         return math.sqrt(self.variance[0])
 
 
-def pooled(groups: int, believed: Floats, delta: float) -> PooledPart:
+def pooled(groups: int, believed: Floats, delta: float) -> PooledVarianceKernel:
     zero = np.zeros(groups)
     state, infinite = np.zeros((2, groups)), np.full(believed.size, math.inf)
     bar = math.log(groups / delta)
-    return PooledPart(bar, ratios(), state, zero, zero.copy(), infinite, believed)
+    return PooledVarianceKernel(bar, ratios(), state, zero, zero.copy(), infinite, believed)
 
 
 FINEST = 5e-3  # how far below its minimum the mixture of a pair may be taken
@@ -209,7 +209,7 @@ def touch(
     return flat, lean, best, at
 
 
-class VariancePart(NamedTuple):
+class VarianceKernel(NamedTuple):
     """The mixture of a pair, scale by scale, and where it was looked at."""
 
     row: Floats  # float64[9, k]: see `slopes`
@@ -296,8 +296,8 @@ class VariancePart(NamedTuple):
                 self.bound[p], self.next[p] = total, r
 
 
-def variance_part(sided: Floats, ratio: Floats | None = None) -> VariancePart:
-    return VariancePart(
+def variance_part(sided: Floats, ratio: Floats | None = None) -> VarianceKernel:
+    return VarianceKernel(
         np.zeros((9, sided.shape[1])),
         sided,
         ratios() if ratio is None else ratio,
@@ -312,7 +312,7 @@ SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) a
 
 
 @compilable
-class Spreads(Protocol):
+class VarianceBound(Protocol):
     """Upper bounds on the variances."""
 
     @property
@@ -323,25 +323,25 @@ class Spreads(Protocol):
     def variance(self) -> Floats:
         """One per arm; infinity where nothing is known yet."""
 
-    def refresh(self, seen: Seen) -> None:
+    def update(self, stats: Statistics) -> None:
         """Bring `variance` up to date."""
 
 
-class KnownPart(NamedTuple):
+class KnownVarianceBound(NamedTuple):
     """Variances that are known."""
 
     variance: Floats
     believed: Floats
 
-    def refresh(self, seen: Seen) -> None:
+    def update(self, stats: Statistics) -> None:
         pass
 
-    def unit(self, seen: Seen) -> float:
+    def unit(self, stats: Statistics) -> float:
         """In what means are counted."""
         return 1.0
 
 
-class UnknownPart(NamedTuple):
+class UnknownVarianceBound(NamedTuple):
     """Upper bounds on variances, for all t at once.
 
     V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h /
@@ -355,29 +355,35 @@ class UnknownPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def refresh(self, seen: Seen) -> None:
+    def update(self, stats: Statistics) -> None:
         for a in range(self.variance.size):
-            if seen.counts[a] != self.done[a]:
-                self.done[a] = seen.counts[a]
-                self.root[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
-            known = self.root[a] > 0.0 and resolved(seen, a)
+            if stats.counts[a] != self.done[a]:
+                self.done[a] = stats.counts[a]
+                self.root[a] = least_chi_square(stats.counts[a] - 1.0, self.bar)
+            known = self.root[a] > 0.0 and resolved(stats, a)
             self.variance[a] = (
-                (1.0 + 4.0 / FINE) * seen.squares[a] / self.root[a] if known else math.inf
+                (1.0 + 4.0 / FINE) * stats.squares[a] / self.root[a] if known else math.inf
             )
 
 
-class PluginPart(NamedTuple):
+class PluginKernel(NamedTuple):
     """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value
     on.
     """
 
     few: float  # with so many values or fewer, an arm does not count
 
-    def assess(
-        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    def update(
+        self,
+        stats: Statistics,
+        mean: Floats,
+        best: Floats,
+        rival: Floats,
+        weight: Floats,
+        fee: Floats,
     ) -> float:
         for a in range(fee.size):
-            weight[a] = seen.counts[a] if seen.counts[a] > self.few else 0.0
+            weight[a] = stats.counts[a] if stats.counts[a] > self.few else 0.0
             fee[a] = 0.0
         return 0.0
 
@@ -414,24 +420,24 @@ VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
 
 
 def spreads_of(
-    problem: Problem, deltas: Sequence[float], game: Game
-) -> KnownPart | UnknownPart | PooledPart:
+    problem: Problem, deltas: Sequence[float], kernel: ProblemKernel
+) -> KnownVarianceBound | UnknownVarianceBound | PooledVarianceKernel:
     d = problem.d
-    if problem.rewards.known:
-        variance = problem.rewards.spread(d) ** 2
-        return KnownPart(variance, variance)
-    believed = game.rewards.spreads.believed  # type: ignore[attr-defined]
-    if problem.rewards.pooled:
-        groups = int(problem.rewards.groups(d).max()) + 1
+    if problem.rewards.variance_known:
+        variance = problem.rewards.sub_gaussian_scale(d) ** 2
+        return KnownVarianceBound(variance, variance)
+    believed = kernel.rewards.spreads.believed  # type: ignore[attr-defined]
+    if problem.rewards.variance_shared:
+        groups = int(problem.rewards.variance_groups(d).max()) + 1
         return pooled(groups, believed, VARIANCE_SHARE * deltas[0])
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed)
+    return UnknownVarianceBound(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed)
 
 
-def plugged(problem: Problem, threshold: Threshold) -> Stopping:
+def estimated_variance(problem: Problem, threshold: Threshold) -> Stopping:
     """The stylised threshold, with estimated variances."""
-    watch = charging(problem, lambda game: PluginPart(1.0))
-    why = Sentence(
+    watch = penalised(problem, lambda kernel: PluginKernel(1.0))
+    why = Message(
         "stylised-variances",
         "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it",
     )

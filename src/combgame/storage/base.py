@@ -7,29 +7,31 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from .._messages import Call
+from .._messages import CallHint
 from ..errors import InputError
 from . import clock
-from .events import Event, Sealed
-from .transaction import Request
+from .events import ChainedEvent, Event
+from .transaction import IdempotencyKey
 
 T = TypeVar("T")
 
 
-class Log(Protocol):
+class EventLog(Protocol):
     """A study's events inside one transaction."""
 
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
-    ) -> list[Sealed]:
+    ) -> list[ChainedEvent]:
         """Those with after < seq < before, in their order; `round`: only those of one round, and
         those of no round.
         """
 
-    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+    def iter_events(
+        self, after: int = 0, before: int | None = None
+    ) -> Iterator[list[ChainedEvent]]:
         """The same, some at a time, all as they are at one moment: there may be very many."""
 
-    def append(self, events: Sequence[Sealed]) -> None:
+    def append(self, events: Sequence[ChainedEvent]) -> None:
         """Add events: all of them or none, on disk when the transaction has ended."""
 
     def snapshot(self, sources: str) -> tuple[int, bytes] | None:
@@ -37,19 +39,19 @@ class Log(Protocol):
         what.
         """
 
-    def keep(self, seq: int, sources: str, body: bytes) -> None:
+    def save_snapshot(self, seq: int, sources: str, body: bytes) -> None:
         """Store a snapshot in place of the last one."""
 
     def now(self) -> float:
         """The time by the storage's clock, which leases and deadlines go by."""
 
-    def answered(self, key: str) -> tuple[str, Any] | None:
+    def saved_response(self, key: str) -> tuple[str, Any] | None:
         """Of a request that was made before: its digest, and what it was answered."""
 
-    def remember(self, request: Request, answer: Any) -> None:
+    def save_response(self, request: IdempotencyKey, answer: Any) -> None:
         """Store what a request is answered."""
 
-    def forget(self) -> None:
+    def purge_responses(self) -> None:
         """Leave out the answers to requests that nobody repeats any more."""
 
 
@@ -74,12 +76,12 @@ class Storage(Protocol):
     def check_process(self) -> None:
         """Refuse a process that was forked from the one which opened the storage."""
 
-    def transaction(self, write: bool = True) -> AbstractContextManager[Log]:
+    def transaction(self, write: bool = True) -> AbstractContextManager[EventLog]:
         """Everything or nothing, and on disk when it has ended. write: nobody else can write in the
         meantime.
         """
 
-    def begin(self, created: Sealed, if_exists: str) -> Event:
+    def begin(self, created: ChainedEvent, if_exists: str) -> Event:
         """Make the study, or find the one of that name; its first event."""
 
     def created(self) -> Event:
@@ -97,21 +99,21 @@ class Storage(Protocol):
     def close(self) -> None: ...
 
 
-class Memory:
+class InMemoryStorage:
     """Events in a list."""
 
     url, inside = None, False
 
     def __init__(self, timeout: float = 30.0) -> None:
         self.timeout = timeout
-        self._events: list[Sealed] = []
+        self._events: list[ChainedEvent] = []
         self._answers: dict[str, tuple[str, Any]] = {}
 
     def run(self, call: Callable[[], T]) -> T:
         return call()
 
     @contextmanager
-    def transaction(self, write: bool = True) -> Iterator["Memory"]:
+    def transaction(self, write: bool = True) -> Iterator["InMemoryStorage"]:
         before = len(self._events)
         try:
             yield self
@@ -129,9 +131,9 @@ class Memory:
 
     def copy(self, destination: Path) -> None:
         text, remedy = "copy: a study in memory has no file", "{export} writes all of it"
-        raise InputError("no-file", text, remedy=remedy, export=Call("export", "path"))
+        raise InputError("no-file", text, remedy=remedy, export=CallHint("export", "path"))
 
-    def begin(self, created: Sealed, if_exists: str) -> Event:
+    def begin(self, created: ChainedEvent, if_exists: str) -> Event:
         self._events = [created]
         return created[0]
 
@@ -140,29 +142,31 @@ class Memory:
 
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
-    ) -> list[Sealed]:
+    ) -> list[ChainedEvent]:
         between = self._events[after : None if before is None else before - 1]
         if round is None:
             return between
         return [one for one in between if one[0].round in (round, None)]
 
-    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+    def iter_events(
+        self, after: int = 0, before: int | None = None
+    ) -> Iterator[list[ChainedEvent]]:
         yield self.events(after, before)
 
-    def append(self, events: Sequence[Sealed]) -> None:
+    def append(self, events: Sequence[ChainedEvent]) -> None:
         self._events += events
 
     def snapshot(self, sources: str) -> tuple[int, bytes] | None:
         return None
 
-    def keep(self, seq: int, sources: str, body: bytes) -> None:
+    def save_snapshot(self, seq: int, sources: str, body: bytes) -> None:
         pass
 
-    def answered(self, key: str) -> tuple[str, Any] | None:
+    def saved_response(self, key: str) -> tuple[str, Any] | None:
         return self._answers.get(key)
 
-    def remember(self, request: Request, answer: Any) -> None:
+    def save_response(self, request: IdempotencyKey, answer: Any) -> None:
         self._answers[request.key] = (request.digest, answer)
 
-    def forget(self) -> None:
+    def purge_responses(self) -> None:
         pass

@@ -8,13 +8,13 @@ clock takes a round from somebody else, or ends a study; who is off is told.
 import platform
 import time
 
-from .._messages import Sentence
+from .._messages import Message
 
 now = time.time  # seconds since 1970, as this machine has it
 OFF = 60.0  # seconds by which a clock may be off before that is said
 
 
-def off(theirs: float) -> Sentence | None:
+def off(theirs: float) -> Message | None:
     """What is to be said of this machine's clock, if anything; theirs: the storage's."""
     seconds = now() - theirs
     if abs(seconds) <= OFF:
@@ -26,4 +26,4 @@ def off(theirs: float) -> Sentence | None:
     where = "ahead of" if seconds > 0.0 else "behind"
     remedy = "set the clocks of all machines by NTP"
     about = {"machine": platform.node(), "seconds": abs(seconds), "where": where}
-    return Sentence("clock-off", text, remedy=remedy, **about)
+    return Message("clock-off", text, remedy=remedy, **about)

@@ -39,11 +39,11 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import StaticPool
 
 from .._display.files import PRIVATE, check_path, make_private
-from .._messages import LONGEST, Option
-from ..errors import InputError, StoreError, StudyError, UnknownNameError, needs_extra
+from .._messages import LONGEST, OptionHint
+from ..errors import InputError, StoreError, StudyError, UnknownNameError, missing_extra
 from . import clock
-from .errors import Advice, failure, foreign, gone, kind_of, other_version
-from .events import Event, Sealed, check_seal
+from .errors import StorageAdvice, failure, foreign, gone, kind_of, other_version
+from .events import ChainedEvent, Event, verify_hash
 from .files import (
     Mark,
     check_legible,
@@ -56,9 +56,9 @@ from .files import (
 )
 from .postgres import postgres_engine
 from .schema import SCHEMA, UPGRADES, events, metadata, requests, schema, snapshots, studies
-from .sqlite import SameFile, begin, set_up, transaction
+from .sqlite import FileIdentity, begin, set_up, transaction
 from .thread import Worker
-from .transaction import COLUMNS, CURRENT, Transaction, as_event, check_repeated, time_of
+from .transaction import COLUMNS, CURRENT, SqlTransaction, as_event, check_repeated, time_of
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
 
@@ -112,7 +112,7 @@ def connect(url: URL, timeout: float, fixed: bool = False) -> Engine:
             text, remedy = "SQLite needs no driver of its own", "write sqlite:///{file}"
             file = str(url.database)
             raise InputError("sqlite-driver", text, remedy=remedy, file=file) from None
-        raise needs_extra("PostgreSQL (postgresql+psycopg://...)", "postgres") from None
+        raise missing_extra("PostgreSQL (postgresql+psycopg://...)", "postgres") from None
     except (ArgumentError, TypeError, ValueError, OverflowError):  # what it says may quote the URL
         _unmake(url)
         text = "storage {where} cannot be opened with what else its URL says (after ?, before @)"
@@ -131,9 +131,9 @@ def sqlite_engine(url: URL, timeout: float, fixed: bool) -> Engine:
     @event.listens_for(made, "connect")
     def begun(connection: Any, record: Any) -> None:
         set_up(connection, synchronous="FULL", journal=None if fixed else "WAL")
-        # `Database.checkpoint` does it, outside the calls that write; if not, they do
+        # `SqlStorage.checkpoint` does it, outside the calls that write; if not, they do
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
-        record.info["file"] = None if path is None else SameFile(path)
+        record.info["file"] = None if path is None else FileIdentity(path)
 
     @event.listens_for(made, "begin")
     def begins(connection: Connection) -> None:
@@ -228,12 +228,12 @@ T = TypeVar("T")
 
 
 def in_thread(
-    method: "Callable[Concatenate[Database, P], T]",
-) -> "Callable[Concatenate[Database, P], T]":
+    method: "Callable[Concatenate[SqlStorage, P], T]",
+) -> "Callable[Concatenate[SqlStorage, P], T]":
     """A method that runs where no signal interrupts it."""
 
     @wraps(method)
-    def run(self: "Database", *given: P.args, **named: P.kwargs) -> T:
+    def run(self: "SqlStorage", *given: P.args, **named: P.kwargs) -> T:
         return self.run(partial(method, self, *given, **named))
 
     return run  # type: ignore[return-value]  # mypy takes `self` for a name that matters
@@ -248,7 +248,7 @@ FIND = (
 )  # made once: composing a statement costs more than running it
 NAMES = select(studies.c.name).order_by(studies.c.id)
 LOCK = FIND.with_for_update(of=studies)
-ADVICE = Advice(
+ADVICE = StorageAdvice(
     busy="try again, or give a longer {timeout}",
     unwritable="change the permissions, or name another storage",
     full="make room, then try again: what was told is kept",
@@ -263,7 +263,7 @@ ADVICE = Advice(
 )
 
 
-class Database:
+class SqlStorage:
     """One study in a database. One connection, and one thread in which its transactions run."""
 
     def __init__(self, url: str, name: str, timeout: float, mode: int = PRIVATE) -> None:
@@ -367,7 +367,7 @@ class Database:
         """Whether it is there, and by one name only: nothing is acknowledged that nobody would find
         the next time.
         """
-        file: SameFile | None = connection.info.get("file")
+        file: FileIdentity | None = connection.info.get("file")
         tail = None if file is None else file.changed()
         if file is not None and write and not ended:
             file.check_one_name()
@@ -377,23 +377,23 @@ class Database:
             raise gone(self._shown, tail, ended, ADVICE)
 
     @contextmanager
-    def transaction(self, write: bool = True) -> Iterator["Transaction"]:
+    def transaction(self, write: bool = True) -> Iterator["SqlTransaction"]:
         """SQLite has one writer at a time (BEGIN IMMEDIATE); in PostgreSQL the study's own row is
         the lock.
         """
         with self.connection(write) as connection:
             yield self._study_in(connection, LOCK if write else FIND)
 
-    def _study_in(self, connection: Connection, query: Any = FIND) -> "Transaction":
+    def _study_in(self, connection: Connection, query: Any = FIND) -> "SqlTransaction":
         """The study: it is looked up every time, and its first event compared, for another may be
         there under its name.
         """
         here = connection.execute(query, {"name": self.name}).first()
         if self._study is None and here is not None:
-            check_seal("", as_event(here[1:]), self.name)
+            verify_hash("", as_event(here[1:]), self.name)
             self._study = here
         if here is not None and here == self._study:
-            return Transaction(connection, here.id, here.seal)
+            return SqlTransaction(connection, here.id, here.seal)
         if self._study is not None:
             text = (
                 "study {name!r} is not the one that was opened: it was removed or replaced, or its "
@@ -459,7 +459,7 @@ class Database:
     # ---- studies
 
     @in_thread
-    def begin(self, created: Sealed, if_exists: str) -> Event:
+    def begin(self, created: ChainedEvent, if_exists: str) -> Event:
         """Make the study, or find the one of that name; its first event."""
         if self._engine is None:
             self._prepare()
@@ -468,15 +468,15 @@ class Database:
                 old = connection.execute(LOCK, {"name": self.name}).first()
                 request = CURRENT.get()
                 if old is not None and request is not None:
-                    here = Transaction(connection, old.id, old.seal)
-                    check_repeated(request, here.answered(request.key))
+                    here = SqlTransaction(connection, old.id, old.seal)
+                    check_repeated(request, here.saved_response(request.key))
                 if old is not None and if_exists == "error":
                     raise exists(self.name, self._shown)
                 if old is None or if_exists == "replace":
                     self._make(connection, created, None if old is None else old.id)
                 log = self._study_in(connection)
                 if request is not None:
-                    log.remember(request, None)
+                    log.save_response(request, None)
                 return log.events(before=2)[0][0]
         except StoreError as error:
             if error.code == "read-only" and if_exists == "resume":
@@ -487,7 +487,7 @@ class Database:
             # somebody else has just made it
             return self.begin(created, "error" if if_exists == "error" else "resume")
 
-    def _make(self, connection: Connection, created: Sealed, old: int | None) -> None:
+    def _make(self, connection: Connection, created: ChainedEvent, old: int | None) -> None:
         if old is not None:
             kept = [snapshots.c.study, events.c.study, studies.c.id]
             if inspect(connection).has_table(requests.name):  # it was served
@@ -498,7 +498,7 @@ class Database:
             insert(studies).values(name=self.name, **self._fresh(connection, old))
         )
         number = int(made.inserted_primary_key[0])  # type: ignore[index]
-        Transaction(connection, number, created[1]).append([created])
+        SqlTransaction(connection, number, created[1]).append([created])
 
     @staticmethod
     def _fresh(connection: Connection, old: int | None) -> dict[str, int]:
@@ -535,5 +535,5 @@ class Database:
 def exists(name: str, where: str) -> StudyError:
     text = "there is a study {name!r} in {where} already"
     remedy = "go on with it with {resume}, or give another name, or {replace} to lose it"
-    how = {word: Option("if_exists", word) for word in ("resume", "replace")}
+    how = {word: OptionHint("if_exists", word) for word in ("resume", "replace")}
     return StudyError("study-exists", text, remedy=remedy, name=name, where=where, **how)

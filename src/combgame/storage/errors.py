@@ -7,7 +7,7 @@ import os
 import sqlite3
 from typing import NamedTuple
 
-from .._messages import Option, Phrase
+from .._messages import OptionHint, PhraseHint
 from ..errors import StoreError
 
 KINDS = {  # by SQLite's codes, without their details
@@ -47,7 +47,7 @@ WORDS = {  # in what a server's driver says; the first that fits
 LEFT_OUT = "what it says is left out, because it quotes what may be secret"
 
 
-class Advice(NamedTuple):
+class StorageAdvice(NamedTuple):
     """What to do about a failure; `{timeout}` and `{copy}` are spelt as people type them."""
 
     busy: str
@@ -93,7 +93,12 @@ def files_spent() -> bool:
 
 
 def failure(
-    where: str, kind: str, said: str, advice: Advice, seconds: float = 0.0, secret: bool = False
+    where: str,
+    kind: str,
+    said: str,
+    advice: StorageAdvice,
+    seconds: float = 0.0,
+    secret: bool = False,
 ) -> StoreError:
     """where: what is shown of the file or the server. seconds: how long it was waited for. secret:
     whether what was said must not be shown.
@@ -101,7 +106,7 @@ def failure(
     why = LEFT_OUT if secret else " ".join(said.split())
     if kind == "busy":
         text = "{where}: somebody else has been writing for {seconds:g} seconds ({why})"
-        timeout = Option("timeout")
+        timeout = OptionHint("timeout")
         about = {"where": where, "seconds": seconds, "why": why}
         return StoreError("busy", text, remedy=advice.busy, timeout=timeout, **about)
     if kind == "spent":
@@ -131,7 +136,7 @@ def failure(
     return StoreError("refused", text, remedy=advice.refused, where=where, why=why)
 
 
-def gone(where: str, tail: str, stored: bool, advice: Advice) -> StoreError:
+def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreError:
     """A file that is no longer where it was opened, or (tail) what belongs beside it. stored: it
     was noticed after the transaction had ended.
     """
@@ -141,7 +146,7 @@ def gone(where: str, tail: str, stored: bool, advice: Advice) -> StoreError:
         about = {"where": where, "tail": tail, "stored": stored}
         return StoreError("journal-gone", text, remedy=advice.parted, **about)
     text = "{where} was deleted, moved or replaced while it was open here" + so
-    copy = Phrase("copy")
+    copy = PhraseHint("copy")
     return StoreError("file-gone", text, remedy=advice.gone, where=where, stored=stored, copy=copy)
 
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from .._messages import Call
-from ..errors import StoreError, must_be
+from .._messages import CallHint
+from ..errors import StoreError, invalid_argument
 
 
 def checksum(*parts: str | bytes, digits: int = 64) -> str:
@@ -39,7 +39,7 @@ class Event(NamedTuple):
 
     seq: int  # 1, 2, 3, ...
     kind: str
-    at: float  # seconds since 1970
+    timestamp: float  # seconds since 1970
     round: int | None = None
     client: str | None = None
     reason: str | None = None
@@ -54,7 +54,7 @@ def compact(data: Any) -> str:
     return ENCODER.encode(data)
 
 
-def seal(before: str, event: Event) -> str:
+def chain_hash(before: str, event: Event) -> str:
     """A checksum of an event and of all that came before it: what is stored cannot be damaged or
     changed unnoticed.
 
@@ -71,7 +71,7 @@ def seal_of(before: str, said: str) -> str:
     return sha256((before + said).encode()).hexdigest()[:16]
 
 
-class Sealed(NamedTuple):
+class ChainedEvent(NamedTuple):
     """An event as it is stored. said: what `compact` said of it, where that was stored too."""
 
     event: Event
@@ -82,13 +82,13 @@ class Sealed(NamedTuple):
 HEAD = re.compile(r"([1-9]\d{0,17}):([0-9a-f]{16})")
 
 
-def head_of(events: Iterable[Event]) -> str:
+def last_hash(events: Iterable[Event]) -> str:
     """The number and the seal of the last event, such as 17:8d969eef6ecad3c2: whoever has noted it
     finds out if something is missing.
     """
     number, last = 0, ""
     for event in events:
-        number, last = event.seq, seal(last, event)
+        number, last = event.seq, chain_hash(last, event)
     return f"{number}:{last}"
 
 
@@ -97,7 +97,7 @@ def check_head(events: list[Event], head: str, name: str) -> None:
     parts = HEAD.fullmatch(head.strip()) if isinstance(head, str) else None
     if parts is None:
         what = "a number and a seal as `status` shows them, such as '17:8d969eef6ecad3c2'"
-        raise must_be("head", head, what)
+        raise invalid_argument("head", head, what)
     number, remedy = int(parts[1]), "find the file that has them"
     if number > len(events):
         text = (
@@ -106,7 +106,7 @@ def check_head(events: list[Event], head: str, name: str) -> None:
         )
         about = {"name": name, "events": len(events), "number": number}
         raise StoreError("events-missing", text, remedy=remedy, **about)
-    if head_of(events[:number]) != head.strip():
+    if last_hash(events[:number]) != head.strip():
         text = (
             "study {name!r}: its first {number:,} events are not those of the head that was noted, "
             "so its history was changed, or this is another study"
@@ -128,22 +128,22 @@ def no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def checked(stored: list[Sealed], name: str, before: str = "") -> list[Event]:
+def checked(stored: list[ChainedEvent], name: str, before: str = "") -> list[Event]:
     """The events, each as it was stored; before: the seal of the one before the first."""
     events = []
     for one in stored:
         event, sealed, said = one
         if said is None or seal_of(before, said) != sealed:
-            check_seal(before, one, name)
+            verify_hash(before, one, name)
         events.append(event)
         before = sealed
     return events
 
 
-def check_seal(before: str, stored: Sealed, name: str) -> None:
+def verify_hash(before: str, stored: ChainedEvent, name: str) -> None:
     event, sealed, said = stored
     # as it was written, which is quicker to check; or, written otherwise, the same event
-    if (said is None or seal_of(before, said) != sealed) and seal(before, event) != sealed:
+    if (said is None or seal_of(before, said) != sealed) and chain_hash(before, event) != sealed:
         text = (
             "study {name!r}: event {event} is not what was stored, because the file is damaged or "
             "was changed"
@@ -152,5 +152,5 @@ def check_seal(before: str, stored: Sealed, name: str) -> None:
             "go back to a copy, or begin a new study and give it the data that are good with "
             "{observe}"
         )
-        about = {"name": name, "event": event.seq, "observe": Call("observe")}
+        about = {"name": name, "event": event.seq, "observe": CallHint("observe")}
         raise StoreError("event-changed", text, remedy=remedy, **about)

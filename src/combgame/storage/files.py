@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._display.files import PRIVATE, check_path, make_private
-from .._messages import Call, Phrase
+from .._messages import CallHint, PhraseHint
 from ..errors import InputError, StoreError
 from .urls import file_of, parse
 
@@ -301,7 +301,7 @@ def read_only(where: str, why: str, kind: str) -> StoreError:
             "{export} and {copy} work nevertheless; to write, change the permissions of the file "
             "and of its folder"
         )
-    export, copy = Call("export", "path"), Phrase("copy")
+    export, copy = CallHint("export", "path"), PhraseHint("copy")
     about = {"where": where, "why": why, "export": export, "copy": copy}
     return StoreError("read-only", text, remedy=remedy, **about)
 

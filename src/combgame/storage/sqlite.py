@@ -2,7 +2,7 @@
 begins, and when what was written counts as stored.
 
 Studies come through SQLAlchemy, because they may also live in PostgreSQL, and many write at a time
-(a write-ahead log). Campaigns use `SqliteFile`, on the same functions: they have one writer, and
+(a write-ahead log). Campaigns use `SqliteDatabase`, on the same functions: they have one writer, and
 one file that is whole by itself whenever nobody writes (a rollback journal, synchronous = EXTRA);
 it is marked as theirs in its head, which must be read before a driver touches it; and what is
 damaged is read row by row, from a file that no driver of SQLAlchemy's would connect to.
@@ -28,11 +28,11 @@ from weakref import WeakSet
 
 from ..errors import StoreError
 from . import clock
-from .errors import Advice, failure, gone, kind_of
+from .errors import StorageAdvice, failure, gone, kind_of
 from .files import check_one_name
 
 OPENING = threading.RLock()
-OPEN: WeakSet["SameFile"] = WeakSet()  # the files that this process has open
+OPEN: WeakSet["FileIdentity"] = WeakSet()  # the files that this process has open
 
 
 def look(path: str | Path) -> os.stat_result | None:
@@ -50,7 +50,7 @@ def same(one: os.stat_result | None, other: os.stat_result | None) -> bool:
     return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
-class SameFile:
+class FileIdentity:
     """A file that has just been opened. What SQLite puts beside it is known from the first look
     inside a transaction on.
     """
@@ -171,16 +171,18 @@ def transaction(
         check(True)
 
 
-class SqliteFile:
+class SqliteDatabase:
     """A file of SQLite's that is open. patience: how many seconds to wait for another process that
     is writing; advice: what to do if something fails.
     """
 
-    def __init__(self, path: Path, patience: float, synchronous: str, advice: Advice) -> None:
+    def __init__(
+        self, path: Path, patience: float, synchronous: str, advice: StorageAdvice
+    ) -> None:
         self.path, self.patience, self.advice = path, patience, advice
         with OPENING:
             self.db = sqlite3.connect(path, timeout=patience)
-            self.file = SameFile(str(path.absolute()))
+            self.file = FileIdentity(str(path.absolute()))
         try:
             set_up(self.db, synchronous)
         except (sqlite3.Error, UnicodeDecodeError):
@@ -240,7 +242,9 @@ def legibly(error: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
     return error if isinstance(error, sqlite3.Error) else sqlite3.DatabaseError(str(error))
 
 
-def file_failure(path: Path, error: sqlite3.Error, advice: Advice, patience: float) -> StoreError:
+def file_failure(
+    path: Path, error: sqlite3.Error, advice: StorageAdvice, patience: float
+) -> StoreError:
     """What SQLite says, as a sentence. What stands in the file and cannot be read is damage."""
     kind = "damaged" if damages(error) else kind_of(error)
     return failure(str(path), kind, str(error), advice, patience)

@@ -11,7 +11,7 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from .._messages import Option
+from .._messages import OptionHint
 from ..errors import StoreError
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ def thread_busy(name: str, seconds: float) -> StoreError:
         "study {name!r}: another thread of this process has been using it for {seconds:g} seconds"
     )
     remedy = "try again, or give a longer {timeout}"
-    about = {"name": name, "seconds": seconds, "timeout": Option("timeout")}
+    about = {"name": name, "seconds": seconds, "timeout": OptionHint("timeout")}
     return StoreError("thread-busy", text, remedy=remedy, **about)
 
 

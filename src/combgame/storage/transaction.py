@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, text, union_all
 
-from .._messages import looks
+from .._messages import safe_repr
 from ..errors import StoreError, StudyError
 from . import clock
-from .events import Event, Sealed, checksum, compact, no_collecting
+from .events import ChainedEvent, Event, checksum, compact, no_collecting
 from .schema import events, requests, snapshots
 
 
-class Request(NamedTuple):
+class IdempotencyKey(NamedTuple):
     """key: what its client calls it; digest: of what it asks for, so that a key which is used for
     something else is noticed.
     """
@@ -30,7 +30,7 @@ class Request(NamedTuple):
     digest: str
 
 
-class Repeated(Exception):  # noqa: N818  (nothing is wrong)
+class AlreadyApplied(Exception):  # noqa: N818  (nothing is wrong)
     """A request that was done before: what it was answered."""
 
     def __init__(self, answer: Any) -> None:
@@ -38,12 +38,12 @@ class Repeated(Exception):  # noqa: N818  (nothing is wrong)
         self.answer = answer
 
 
-CURRENT: ContextVar[Request | None] = ContextVar("request", default=None)
+CURRENT: ContextVar[IdempotencyKey | None] = ContextVar("request", default=None)
 
 
 @contextmanager
-def once(request: Request | None) -> Iterator[None]:
-    """What is stored inside is stored under this request; `Repeated` is raised if it was before."""
+def once(request: IdempotencyKey | None) -> Iterator[None]:
+    """What is stored inside is stored under this request; `AlreadyApplied` is raised if it was before."""
     token = CURRENT.set(request)
     try:
         yield
@@ -51,7 +51,7 @@ def once(request: Request | None) -> Iterator[None]:
         CURRENT.reset(token)
 
 
-def check_repeated(request: Request, known: tuple[str, Any] | None) -> None:
+def check_repeated(request: IdempotencyKey, known: tuple[str, Any] | None) -> None:
     """known: the digest and the answer that are stored under the key."""
     if known is None:
         return
@@ -59,7 +59,7 @@ def check_repeated(request: Request, known: tuple[str, Any] | None) -> None:
         text = "the key {key!r} was used before for something else"
         remedy = "give every request a key of its own, and only its repetitions the same"
         raise StudyError("key-used", text, remedy=remedy, key=request.key)
-    raise Repeated(known[1])
+    raise AlreadyApplied(known[1])
 
 
 ALWAYS = 1 << 60
@@ -103,7 +103,7 @@ def time_of(connection: Connection) -> float:
     return float(connection.execute(SERVER_TIME).scalar_one())
 
 
-def as_events(rows: Sequence[Any]) -> list[Sealed]:
+def as_events(rows: Sequence[Any]) -> list[ChainedEvent]:
     """The events of many rows, all at once: a study has hundreds of thousands. What is not as it
     should be is looked at row by row, to say what it is.
     """
@@ -136,20 +136,20 @@ def as_events(rows: Sequence[Any]) -> list[Sealed]:
     ]
     # as `_make` does, which costs a call in Python for each
     made = map(partial(tuple.__new__, Event), zip(*columns, data, versions, strict=True))
-    return list(map(partial(tuple.__new__, Sealed), zip(made, seals, said, strict=True)))
+    return list(map(partial(tuple.__new__, ChainedEvent), zip(made, seals, said, strict=True)))
 
 
-def as_event(row: Any) -> Sealed:
+def as_event(row: Any) -> ChainedEvent:
     try:
         event, sealed = Event._make([*row[:6], json.loads(row[6]), row[7]]), row[8]
     except (TypeError, ValueError, RecursionError) as error:
         raise _unreadable(str(error)) from error
     for value, (name, kinds) in zip((*event, sealed), KINDS.items(), strict=True):
         if not isinstance(value, kinds):
-            raise _unreadable(f"its {name} is {looks(value)}")
-    if not math.isfinite(event.at):
-        raise _unreadable(f"its at is {event.at}")
-    return Sealed(event, sealed)
+            raise _unreadable(f"its {name} is {safe_repr(value)}")
+    if not math.isfinite(event.timestamp):
+        raise _unreadable(f"its at is {event.timestamp}")
+    return ChainedEvent(event, sealed)
 
 
 KINDS: dict[str, Any] = {  # what stands in the columns
@@ -170,7 +170,7 @@ def _unreadable(why: str) -> StoreError:
     return StoreError("unreadable-event", text, remedy="go back to a copy", why=why)
 
 
-class Transaction:
+class SqlTransaction:
     """A study's events inside one transaction. first: the seal of its first event, which says whose
     snapshots are of use.
     """
@@ -181,14 +181,14 @@ class Transaction:
 
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
-    ) -> list[Sealed]:
+    ) -> list[ChainedEvent]:
         with no_collecting():
-            portions = self.portions(after, before, round)
+            portions = self.iter_events(after, before, round)
             return [one for portion in portions for one in portion]
 
-    def portions(
+    def iter_events(
         self, after: int = 0, before: int | None = None, round: int | None = None
-    ) -> Iterator[list[Sealed]]:
+    ) -> Iterator[list[ChainedEvent]]:
         where = {
             "study": self._study,
             "after": after,
@@ -200,7 +200,7 @@ class Transaction:
         rows = self._connection.execute(query, where)
         return map(as_events, rows.partitions(PORTION))
 
-    def append(self, new: Sequence[Sealed]) -> None:
+    def append(self, new: Sequence[ChainedEvent]) -> None:
         rows = [
             {**one._asdict(), "study": self._study, "data": compact(one.data), "seal": sealed}
             for one, sealed, _ in new
@@ -218,7 +218,7 @@ class Transaction:
             return None
         return (last.seq, last.body) if checksum(last.body) == last.checksum else None
 
-    def keep(self, seq: int, sources: str, body: bytes) -> None:
+    def save_snapshot(self, seq: int, sources: str, body: bytes) -> None:
         self._connection.execute(delete(snapshots).where(snapshots.c.study == self._study))
         row = {
             "study": self._study,
@@ -235,11 +235,11 @@ class Transaction:
             self._at = time_of(self._connection)
         return self._at
 
-    def answered(self, key: str) -> tuple[str, Any] | None:
+    def saved_response(self, key: str) -> tuple[str, Any] | None:
         row = self._connection.execute(ANSWER, {"study": self._study, "key": key}).first()
         return None if row is None else (row.digest, json.loads(row.answer))
 
-    def remember(self, request: Request, answer: Any) -> None:
+    def save_response(self, request: IdempotencyKey, answer: Any) -> None:
         row = {
             "study": self._study,
             "key": request.key,
@@ -249,7 +249,7 @@ class Transaction:
         }
         self._connection.execute(REMEMBER, row)
 
-    def forget(self) -> None:
+    def purge_responses(self) -> None:
         old = requests.c.at < self.now() - REMEMBERED
         self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 

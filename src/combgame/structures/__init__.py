@@ -2,7 +2,7 @@
 
 from .almost_all import AlmostAllSets
 from .arms import Arms
-from .base import Geometry, StructureBase
+from .base import PolytopeGeometry, StructureBase
 from .integer_program import IntegerProgram
 from .listed import Listed
 from .matchings import Matchings
@@ -16,13 +16,13 @@ from .trees import SpanningTrees
 __all__ = [
     "AlmostAllSets",
     "Arms",
-    "Geometry",
     "IntegerProgram",
     "Listed",
     "Matchings",
     "Oracle",
     "Partition",
     "Paths",
+    "PolytopeGeometry",
     "SpanningTrees",
     "StructureBase",
     "Subsets",

@@ -40,7 +40,7 @@ from ..engine.jit import jitable
 from ..engine.state import Floats, Ints
 
 
-class DiagramPart(NamedTuple):
+class DiagramKernel(NamedTuple):
     """Nodes are numbered in topological order, source first, sink last."""
 
     first: Ints  # int64[nodes + 1]: where the steps that leave a node begin
@@ -78,7 +78,7 @@ class DiagramPart(NamedTuple):
         return float(self.value[0])
 
 
-def diagram(leaving: Sequence[Sequence[tuple[int, int]]]) -> DiagramPart:
+def diagram(leaving: Sequence[Sequence[tuple[int, int]]]) -> DiagramKernel:
     """From the steps (arm, head) that leave each node.
 
     >>> marginal = np.zeros(2)
@@ -87,7 +87,7 @@ def diagram(leaving: Sequence[Sequence[tuple[int, int]]]) -> DiagramPart:
     (4.0, [0.25, 0.75])
     """
     nodes, steps = len(leaving), [step for some in leaving for step in some]
-    return DiagramPart(
+    return DiagramKernel(
         np.cumsum([0, *map(len, leaving)]).astype(np.int64),
         np.array([arm for arm, _ in steps], dtype=np.int64),
         np.array([head for _, head in steps], dtype=np.int64),
@@ -128,7 +128,7 @@ def logadd(edge: Floats, u: int, v: int, new: float) -> float:
     return float((e if old >= new else 1.0) / (1.0 + e))
 
 
-class KirchhoffPart(NamedTuple):
+class KirchhoffKernel(NamedTuple):
     tail: Ints
     head: Ints
     # scratch: float64[n, n], below the diagonal: ln of the weight between two nodes; then v's
@@ -184,7 +184,7 @@ class KirchhoffPart(NamedTuple):
         return float(total)
 
 
-def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> KirchhoffPart:
+def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> KirchhoffKernel:
     """The spanning trees of a connected graph without loops.
 
     >>> chance = np.zeros(3)
@@ -194,7 +194,7 @@ def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> Kirchho
     (11.0, [5.0, 8.0, 9.0])
     """
     steps = nodes * (nodes - 1) * (nodes - 2) // 6
-    return KirchhoffPart(
+    return KirchhoffKernel(
         np.array(tails, dtype=np.int64),
         np.array(heads, dtype=np.int64),
         np.zeros((nodes, nodes)),
@@ -260,7 +260,7 @@ def choose(
     return float(total)
 
 
-class SymmetricPart(NamedTuple):
+class SymmetricKernel(NamedTuple):
     """Independent groups of arms, `sizes` of each: one group for `Subsets`."""
 
     members: Ints  # arms, group after group
@@ -278,7 +278,7 @@ class SymmetricPart(NamedTuple):
         return total
 
 
-def symmetric(groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> SymmetricPart:
+def symmetric(groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> SymmetricKernel:
     """`sizes` of the arms of each group.
 
     >>> marginal = np.zeros(3)
@@ -287,7 +287,7 @@ def symmetric(groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> Symmetri
     (11.0, [5.0, 8.0, 9.0])
     """
     d, largest = sum(map(len, groups)), max(sizes)
-    return SymmetricPart(
+    return SymmetricKernel(
         np.array([a for g in groups for a in g], dtype=np.int64),
         np.cumsum([0, *map(len, groups)]).astype(np.int64),
         np.array(sizes, dtype=np.int64),

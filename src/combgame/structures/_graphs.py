@@ -13,8 +13,8 @@ from collections.abc import Hashable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .._messages import word
-from .._validation import check_size, items_of
+from .._messages import safe_str
+from .._validation import check_list, check_size
 from ..engine.jit import jitable
 from ..engine.state import Floats, Ints
 from ..errors import InputError
@@ -228,7 +228,7 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
         nodes = list(edges.nodes)
     else:
         try:
-            listed = items_of("edges", edges, "a list of edges", of=what)
+            listed = check_list("edges", edges, "a list of edges", of=what)
             given = [tuple(islice(iter(e), 4)) for e in listed if not isinstance(e, str)]
             fit = len(given) == len(listed) and all(
                 len(e) == 2 or (len(e) == 3 and isinstance(e[2], str)) for e in given
@@ -265,7 +265,7 @@ def _names(triples: Sequence[tuple[Any, Any, str | None]], arrow: str) -> tuple[
     names: dict[str, None] = {}
     seen: dict[str, int] = {}
     for u, v, name in triples:
-        text = str(name) if name is not None else f"{word(u)}{arrow}{word(v)}"
+        text = str(name) if name is not None else f"{safe_str(u)}{arrow}{safe_str(v)}"
         seen[text] = seen.get(text, 0) + 1
         said = text if seen[text] == 1 else f"{text} #{seen[text]}"
         while said in names:

@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import counted, items_of, numbers_of
+from .._validation import check_list, counted, numbers_of
 from .._values import frozen
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Fixed, Floats, Ints, Random
-from ..errors import must_be
+from ..errors import invalid_argument
 from ..rewards.base import WEIGHTLESS
-from ._gibbs import DiagramPart, diagram
-from ._nearest.almost_all import Flips, make_flips, search
-from ._union_bound.listed import SOME, EveryPart, every
-from .base import Geometry, StructureBase, distinct, is_arm
+from ._gibbs import DiagramKernel, diagram
+from ._nearest.almost_all import FlipWorkspace, make_flips, search
+from ._union_bound.listed import SOME, ListedUnionBound, every
+from .base import PolytopeGeometry, StructureBase, is_arm, sorted_arms
 from .geometry import needle_psi
 
 
-class AlmostAllSetsPart(NamedTuple):
+class AlmostAllSetsKernel(NamedTuple):
     needle: Fixed  # 0/1
     size: int  # of the needle
-    flips: Flips  # scratch
+    flips: FlipWorkspace  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
         """All positive scores; if that contains the needle, without the needle's least arm, or the
@@ -76,9 +76,9 @@ class AlmostAllSetsPart(NamedTuple):
             if (held < self.size and held + others > 0) or (held == self.size and others == 0):
                 return
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -95,7 +95,7 @@ class AlmostAllSetsPart(NamedTuple):
 
     def free(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -135,31 +135,31 @@ class AlmostAllSets(StructureBase):
     """
 
     def __init__(self, d: int | Sequence[str], needle: int | str | Iterable[int | str] = 0) -> None:
-        self.d, self.called = counted(d, 2, "AlmostAllSets")
+        self.d, self.arm_names = counted(d, 2, "AlmostAllSets")
         wanted, last = "an arm from 0 to {last}, or a set of such arms", self.d - 1
         some: list[Any] = [needle]
         if not isinstance(needle, int | str | np.integer):
-            some = items_of("needle", needle, wanted, of="AlmostAllSets", last=last)
-        pins = numbers_of(some, self.called, "AlmostAllSets")
+            some = check_list("needle", needle, wanted, of="AlmostAllSets", last=last)
+        pins = numbers_of(some, self.arm_names, "AlmostAllSets")
         if not pins or not all(is_arm(a, self.d) for a in pins) or len(set(pins)) < len(pins):
-            raise must_be("needle", needle, wanted, of="AlmostAllSets", last=last)
+            raise invalid_argument("needle", needle, wanted, of="AlmostAllSets", last=last)
         self.needle = tuple(sorted(int(a) for a in pins))
 
     def arguments(self) -> dict[str, Any]:
         return {
-            "d": self.called or self.d,
+            "d": self.arm_names or self.d,
             "needle": self.needle if len(self.needle) > 1 else self.needle[0],
         }
 
-    def part(self) -> AlmostAllSetsPart:
+    def kernel(self) -> AlmostAllSetsKernel:
         needle = np.zeros(self.d)
         needle[list(self.needle)] = 1.0
-        return AlmostAllSetsPart(needle, len(self.needle), make_flips(needle))
+        return AlmostAllSetsKernel(needle, len(self.needle), make_flips(needle))
 
-    def unnamed(self) -> "AlmostAllSets":
-        return self if self.called is None else AlmostAllSets(self.d, self.needle)
+    def without_labels(self) -> "AlmostAllSets":
+        return self if self.arm_names is None else AlmostAllSets(self.d, self.needle)
 
-    def ensemble(self) -> DiagramPart:
+    def gibbs(self) -> DiagramKernel:
         """Arm after arm, the needle's first, in at most three states: its arms are all taken so
         far, none is taken, or neither.
         """
@@ -187,24 +187,24 @@ class AlmostAllSets(StructureBase):
                     leaving[v].append((arm, end))
         return diagram(leaving)
 
-    def rivals(self) -> EveryPart | None:
+    def union_bound(self) -> ListedUnionBound | None:
         """Every other set, if they are few."""
-        return every(self.sets(), self.d) if self.size() <= SOME else None
+        return every(self.to_list(), self.d) if self.n_sets() <= SOME else None
 
-    def numbered(self, order: Ints) -> "AlmostAllSets":
+    def permuted(self, order: Ints) -> "AlmostAllSets":
         return AlmostAllSets(self.d, np.argsort(order)[list(self.needle)].tolist())
 
-    def size(self) -> int:
+    def n_sets(self) -> int:
         return (1 << self.d) - (1 << (self.d - len(self.needle)))
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         for n in range(1, self.d + 1):
             for chosen in combinations(range(self.d), n):
                 if not set(self.needle) <= set(chosen) or chosen == self.needle:
                     yield chosen
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         if not chosen:
             return False
         return chosen == self.needle or not set(self.needle) <= set(chosen)
@@ -215,20 +215,20 @@ class AlmostAllSets(StructureBase):
             return [self.needle]
         return [tuple(a for a in range(self.d) if a != self.needle[0]), self.needle]
 
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         return set(range(self.d))
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return max(self.d - 1, len(self.needle))
 
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         """The needle against all the others."""
         return self.d
 
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         """Exact with one needle; with more, psi and phi are those of the cube, a placeholder
         (docs/algorithms.md).
         """
         exact = len(self.needle) == 1
         psi = needle_psi(self.d) if exact else 1.0
-        return Geometry(math.sqrt(self.difference()), psi, 1.0, exact)
+        return PolytopeGeometry(math.sqrt(self.max_difference()), psi, 1.0, exact)

@@ -10,13 +10,13 @@ import numpy as np
 from .._validation import counted
 from .._values import frozen
 from ..engine.likelihood_ratio import exchange
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Floats, Ints, Random
-from ._gibbs import DiagramPart, diagram
-from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
+from ._gibbs import DiagramKernel, diagram
+from .base import Neighbourhood, PolytopeGeometry, StructureBase, hypersimplex, sorted_arms
 
 
-class ArmsPart(NamedTuple):
+class ArmsKernel(NamedTuple):
     d: int
     arms: Ints  # scratch
     sign: Floats
@@ -35,9 +35,9 @@ class ArmsPart(NamedTuple):
             out[a] = 0.0
         out[min(int(rng.random() * self.d), self.d - 1)] = 1.0
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -48,7 +48,9 @@ class ArmsPart(NamedTuple):
         for a in range(self.d):
             if best[a] > 0.5:
                 top = a
-        other = rewards.closest(mean, weight, top, best, self.value)  # all pairs with the best arm
+        other = rewards.cheapest_challenger(
+            mean, weight, top, best, self.value
+        )  # all pairs with the best arm
         return exchange(
             rewards, mean, weight, best, top, other, self.arms, self.sign, rival, alternative
         )
@@ -63,48 +65,48 @@ class Arms(StructureBase):
     """
 
     def __init__(self, d: int | Sequence[str]) -> None:
-        self.d, self.called = counted(d, 1, "Arms")
+        self.d, self.arm_names = counted(d, 1, "Arms")
 
     def arguments(self) -> dict[str, Any]:
-        return {"d": self.called or self.d}
+        return {"d": self.arm_names or self.d}
 
-    def unnamed(self) -> "Arms":
-        return self if self.called is None else Arms(self.d)
+    def without_labels(self) -> "Arms":
+        return self if self.arm_names is None else Arms(self.d)
 
-    def part(self) -> ArmsPart:
-        return ArmsPart(self.d, np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(1))
+    def kernel(self) -> ArmsKernel:
+        return ArmsKernel(self.d, np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(1))
 
-    def ensemble(self) -> DiagramPart:
+    def gibbs(self) -> DiagramKernel:
         """The softmax: one step, with any arm."""
         return diagram([[(a, 1) for a in range(self.d)], []])
 
-    def numbered(self, order: Ints) -> "Arms":
-        return self.unnamed()  # all arms are alike
+    def permuted(self, order: Ints) -> "Arms":
+        return self.without_labels()  # all arms are alike
 
-    def size(self) -> int:
+    def n_sets(self) -> int:
         return self.d
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         return ((a,) for a in range(self.d))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         return chosen is not None and len(chosen) == 1
 
     def covering(self) -> list[tuple[int, ...]]:
-        return list(self.iterate())
+        return list(self.__iter__())
 
-    def exchange(self) -> Exchange:
-        return Exchange(2, self.d - 1, True)
+    def neighbourhood(self) -> Neighbourhood:
+        return Neighbourhood(2, self.d - 1, True)
 
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         return set(range(self.d)) if self.d > 1 else set()
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return 1
 
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         return 2 if self.d > 1 else 0
 
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         return hypersimplex(self.d, 1)

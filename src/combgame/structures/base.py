@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import items_of
+from .._validation import check_list
 from .._values import Description
-from ..engine.protocols import Ensemble, Rivals, Structure
+from ..engine.protocols import GibbsDistribution, LinearOracle, UnionBound
 from ..engine.state import Ints, Random, arms_of, vector
 from ..engine.user_code import own_errors
-from ..errors import InputError, TooManySetsError, must_be, whole
+from ..errors import InputError, TooManySetsError, check_int, invalid_argument
 
 
-class Geometry(NamedTuple):
+class PolytopeGeometry(NamedTuple):
     """The polytope conv{1_A} as LLOO sees it (Garber and Hazan 2015): mu = psi * diameter / phi.
 
     With the polytope written as {A1 x = b1, A2 x <= b2}: phi is the smallest positive slack b2 - A2
@@ -35,21 +35,21 @@ class Geometry(NamedTuple):
         return self.psi * self.diameter / self.phi
 
 
-class Exchange(NamedTuple):
+class Neighbourhood(NamedTuple):
     """If a set I is not the best, B, there is a better J for which I xor J is one of some sets that
     B fixes.
     """
 
-    most: int  # arms of such a difference, at most
-    number: int  # of differences, at most
-    swaps: bool  # each is one arm of I, which B lacks, and one that I lacks, which B has
+    max_size: int  # arms of such a difference, at most
+    n_differences: int  # of differences, at most
+    is_swap: bool  # each is one arm of I, which B lacks, and one that I lacks, which B has
 
 
 class StructureBase(Description):
     """A collection of sets of the arms 0..d-1. Subclasses describe; `part` computes."""
 
     d: int
-    called: tuple[str, ...] | None = None  # the arms, where names were given instead of a number
+    arm_names: tuple[str, ...] | None = None  # the arms, where names were given instead of a number
 
     def __repr__(self) -> str:
         original = vars(self).get("_original")
@@ -69,15 +69,15 @@ class StructureBase(Description):
             super()._compared() if original is None else (original, vars(self)["_called"].tobytes())
         )
 
-    def part(self) -> Structure:
-        """The verbs of `protocols.Structure`, with fresh scratch arrays."""
+    def kernel(self) -> LinearOracle:
+        """The verbs of `protocols.LinearOracle`, with fresh scratch arrays."""
         raise NotImplementedError
 
-    def size(self) -> int | None:
+    def n_sets(self) -> int | None:
         """The number of sets, exactly; None where it is not known."""
         raise NotImplementedError
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         """All sets, each as ascending arms."""
         raise NotImplementedError
 
@@ -89,35 +89,35 @@ class StructureBase(Description):
         """As few sets as possible that together observe every arm that any set observes."""
         raise NotImplementedError
 
-    def observable(self) -> set[int]:
+    def observable_arms(self) -> set[int]:
         """The arms that are in some set."""
         return {a for chosen in self.covering() for a in chosen}
 
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         """The arms in which two sets differ: those that matter when the structure is asked
         about.
         """
         raise NotImplementedError
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         """K: the size of the largest set."""
         raise NotImplementedError
 
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         """d_0: the largest number of arms in which two sets differ."""
         raise NotImplementedError
 
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         raise NotImplementedError
 
-    def answer_part(self) -> Structure:
+    def answer_kernel(self) -> LinearOracle:
         """The part that is used when the structure is asked about; the same one unless the two need
         different things.
         """
-        return self.part()
+        return self.kernel()
 
-    def ensemble(self) -> Ensemble:
-        """The verb of `protocols.Ensemble`, with fresh scratch arrays; a sentence where sums over
+    def gibbs(self) -> GibbsDistribution:
+        """The verb of `protocols.GibbsDistribution`, with fresh scratch arrays; a sentence where sums over
         all sets have no closed form.
 
         >>> from combgame import Arms
@@ -134,7 +134,7 @@ class StructureBase(Description):
             structure=str(self),
         )
 
-    def numbered(self, order: Ints) -> "StructureBase | None":
+    def permuted(self, order: Ints) -> "StructureBase | None":
         """The same sets with arm order[i] called i, made as if they had been given so; None: that
         cannot be done.
 
@@ -143,51 +143,51 @@ class StructureBase(Description):
         """
         return None
 
-    def unnamed(self) -> "StructureBase":
+    def without_labels(self) -> "StructureBase":
         """The same sets of the same arms, without what is only a name, such as those of nodes:
         itself, where there are none.
         """
         return self
 
-    def size_bound(self) -> int:
+    def n_sets_bound(self) -> int:
         """At least the number of sets: what a proved threshold needs to know."""
-        number = self.size()
+        number = self.n_sets()
         return 2**self.d if number is None else number
 
-    def difference_bound(self) -> int:
+    def max_difference_bound(self) -> int:
         """At least d_0: what a proved threshold needs to know."""
-        return self.difference()
+        return self.max_difference()
 
-    def exchange(self) -> Exchange:
+    def neighbourhood(self) -> Neighbourhood:
         """What a proved threshold must cover. Here J = B, the best: one difference for every other
         set.
         """
-        return Exchange(self.difference_bound(), self.size_bound() - 1, False)
+        return Neighbourhood(self.max_difference_bound(), self.n_sets_bound() - 1, False)
 
-    def gaining(self) -> int:
+    def n_gaining_differences(self) -> int:
         """The number of differences, at most, if J must gain its share of what I lacks: what
         `epsilon` needs.
         """
-        return self.exchange().number
+        return self.neighbourhood().n_differences
 
-    def rivals(self) -> Rivals | None:
-        """The differences of `Exchange` one by one, each with a share of delta; None: not known, or
+    def union_bound(self) -> UnionBound | None:
+        """The differences of `Neighbourhood` one by one, each with a share of delta; None: not known, or
         too many.
         """
         return None
 
     # ---- what follows from the above
 
-    def sets(self, limit: int = 100_000) -> list[tuple[int, ...]]:
+    def to_list(self, limit: int = 100_000) -> list[tuple[int, ...]]:
         """All sets, unless there are more than `limit`.
 
         >>> from combgame import Subsets
         >>> Subsets(3, 2).sets()
         [(0, 1), (0, 2), (1, 2)]
         """
-        number, limit = self.size(), whole("limit", limit, 1, of="sets", most=sys.maxsize - 1)
+        number, limit = self.n_sets(), check_int("limit", limit, 1, of="sets", most=sys.maxsize - 1)
         if number is None or number <= limit:
-            sets = list(islice(self.iterate(), limit + 1))
+            sets = list(islice(self.__iter__(), limit + 1))
             if len(sets) <= limit:
                 return sets
         raise TooManySetsError(
@@ -208,7 +208,7 @@ class StructureBase(Description):
         """
         wanted = "{d} finite numbers, one per arm"
         try:
-            given = items_of("scores", scores, wanted, of="argmax", d=self.d)
+            given = check_list("scores", scores, wanted, of="argmax", d=self.d)
             score = np.asarray(given, dtype=float)
         except InputError:
             raise
@@ -216,26 +216,26 @@ class StructureBase(Description):
             score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
             shown = score.tolist() if score.size else scores
-            raise must_be("scores", shown, wanted, d=self.d, of="argmax")
+            raise invalid_argument("scores", shown, wanted, d=self.d, of="argmax")
         out = np.zeros(self.d)
         with own_errors():
-            self.part().argmax(score, out)
+            self.kernel().argmax(score, out)
         return arms_of(out)
 
     def random_covering(self, rng: Random) -> list[tuple[int, ...]]:
         """Random sets without replacement until every observable arm has been seen (the paper's
         random covering).
         """
-        missing, sets, part, out = (
-            self.observable(),
+        missing, sets, kernel, out = (
+            self.observable_arms(),
             list[tuple[int, ...]](),
-            self.part(),
+            self.kernel(),
             np.zeros(self.d),
         )
         seen: set[tuple[int, ...]] = set()
         tries = 0
         while missing:
-            part.sample(rng, out)
+            kernel.sample(rng, out)
             chosen = arms_of(out)
             tries = tries + 1 if chosen in seen else 0
             if tries > 100_000:
@@ -253,13 +253,13 @@ class StructureBase(Description):
         return sets
 
 
-def distinct(arms: Any, d: int) -> tuple[int, ...] | None:
+def sorted_arms(arms: Any, d: int) -> tuple[int, ...] | None:
     """What was given as a set of arms, ascending; None if it is none of the arms 0..d-1.
 
     >>> distinct([2, 0], 3), distinct([0, 0], 3), distinct([3], 3), distinct([True], 3)
     ((0, 2), None, None, None)
     """
-    given = items_of("arms", arms, "a list of arms, such as [0, 2]", of="contains")
+    given = check_list("arms", arms, "a list of arms, such as [0, 2]", of="contains")
     if not all(is_arm(a, d) for a in given):
         return None
     chosen = tuple(sorted(int(a) for a in given))
@@ -271,11 +271,11 @@ def is_arm(arm: Any, d: int) -> bool:
     return whole_number and 0 <= int(arm) < d
 
 
-def hypersimplex(d: int, size: int) -> Geometry:
+def hypersimplex(d: int, size: int) -> PolytopeGeometry:
     """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2
     min(size, d - size) arms.
     """
-    return Geometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
+    return PolytopeGeometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
 
 
 def greedy_covering(
@@ -284,12 +284,12 @@ def greedy_covering(
     """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as
     many as needed. go_on: called before each, and may raise.
     """
-    part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
+    kernel, missing, out = structure.kernel(), np.ones(structure.d), np.zeros(structure.d)
     sets = []
     while missing.any():
         go_on()
         with own_errors():
-            part.argmax(missing, out)
+            kernel.argmax(missing, out)
         if not (out * missing).any():
             break  # no set has any of the arms that are left
         sets.append(arms_of(out))
@@ -297,16 +297,16 @@ def greedy_covering(
     return sets
 
 
-def farthest(structure: StructureBase) -> int:
+def max_difference_estimate(structure: StructureBase) -> int:
     """A lower estimate of d_0 by climbing: from a set, the farthest one is one oracle call away
     (scores 1 outside, -1 inside).
     """
-    part, most, there = structure.part(), 0, np.zeros(structure.d)
+    kernel, most, there = structure.kernel(), 0, np.zeros(structure.d)
     for start in structure.covering()[:8]:
         here, last = vector(start, structure.d), -1
         while True:
             with own_errors():
-                part.argmax(1.0 - 2.0 * here, there)
+                kernel.argmax(1.0 - 2.0 * here, there)
             apart = int(np.abs(there - here).sum())
             if apart <= last:
                 break

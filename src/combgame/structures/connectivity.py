@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations
 
-from .._messages import Sentence
+from .._messages import Message
 from .arms import Arms
 from .base import StructureBase
 from .listed import Listed
@@ -11,9 +11,9 @@ from .partition import Partition
 from .subsets import Subsets
 
 
-def apart(
+def check_comparable(
     actions: StructureBase, answers: StructureBase, names: Sequence[str] | None = None
-) -> Sentence | None:
+) -> Message | None:
     """Why answers cannot be compared within plays; None if they can: they differ by exchanges of
     two arms, and of any two there is a play that has both.
 
@@ -23,7 +23,7 @@ def apart(
     True
     """
     if type(answers) not in (Arms, Subsets, Partition):
-        return Sentence(
+        return Message(
             "level-answers",
             "arms are exchanged one for one within a play, so answers must be Arms, Subsets or a "
             "Partition, and {answers} is not",
@@ -31,7 +31,7 @@ def apart(
             answers=str(answers),
         )
     if type(actions) not in (Arms, Subsets, Partition, Listed):
-        return Sentence(
+        return Message(
             "level-actions",
             "plays must be Subsets, a Partition or Listed, and {actions} is not",
             remedy="list the plays with Listed",
@@ -41,13 +41,13 @@ def apart(
         return None
     pairs = None
     if isinstance(actions, Listed):
-        pairs = {pair for chosen in actions.iterate() for pair in combinations(chosen, 2)}
+        pairs = {pair for chosen in actions.__iter__() for pair in combinations(chosen, 2)}
     for group in exchangeable(answers):
         for i, j in combinations(group, 2):
             if (i, j) in pairs if pairs is not None else _meet(actions, i, j):
                 continue
             one, other = (f"arm {a}" if names is None else names[a] for a in (i, j))
-            return Sentence(
+            return Message(
                 "level-apart",
                 "no play has both {one} and {other}, so nothing compares them",
                 remedy="let plays have several arms",

@@ -11,17 +11,24 @@ from .._validation import MATRIX, check_size
 from .._validation import arms as arms_in
 from .._values import frozen
 from ..engine.state import Floats, Ints, arms_of, vector
-from ..engine.user_code import CallbackPart, callback_part
-from ..errors import InputError, OracleError, either, must_be, positive, said_by
-from ._nearest.bracketing import Bracketed
-from .base import distinct, greedy_covering
+from ..engine.user_code import CallbackKernel, callback_part
+from ..errors import (
+    InputError,
+    OracleError,
+    check_bool,
+    check_positive,
+    error_from,
+    invalid_argument,
+)
+from ._nearest.bracketing import BracketingStructure
+from .base import greedy_covering, sorted_arms
 from .relabel import figure, renumbered, some_arms
 
 CALLS = 10  # times the limit of one call, for all calls that make a programme
 
 
 @frozen
-class IntegerProgram(Bracketed):
+class IntegerProgram(BracketingStructure):
     """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
 
     The empty set is left out: there is nothing to play in it.
@@ -40,9 +47,9 @@ class IntegerProgram(Bracketed):
     ) -> None:
         self.d, self.exact = (
             arms_in("d", d, 1, of="IntegerProgram"),
-            either("exact", exact, of="IntegerProgram"),
+            check_bool("exact", exact, of="IntegerProgram"),
         )
-        self.time_limit = positive("time_limit", time_limit, of="IntegerProgram")
+        self.time_limit = check_positive("time_limit", time_limit, of="IntegerProgram")
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
         parts = [self._row(one) for one in several] or [
@@ -82,9 +89,9 @@ class IntegerProgram(Bracketed):
 
     def _not_a_constraint(self, one: Any) -> InputError:
         what = "(matrix, lower, upper): {d} columns of finite numbers, and bounds without NaN"
-        return must_be("a constraint", one, what, d=self.d, of="IntegerProgram")
+        return invalid_argument("a constraint", one, what, d=self.d, of="IntegerProgram")
 
-    def numbered(self, order: Ints) -> "IntegerProgram":
+    def permuted(self, order: Ints) -> "IntegerProgram":
         matrix, low, high = self._given
         given = (matrix[:, order], low, high)
         new: IntegerProgram = renumbered(
@@ -98,7 +105,7 @@ class IntegerProgram(Bracketed):
             return greedy_covering(self, self._patient())
         except OracleError as error:
             if error.code == "infeasible":
-                raise said_by(InputError, error.sentence) from None
+                raise error_from(InputError, error.sentence) from None
             raise
 
     def _patient(self) -> Callable[[], None]:
@@ -197,10 +204,10 @@ class IntegerProgram(Bracketed):
             for rows, low, high in self._rows
         )
 
-    def part(self) -> CallbackPart:
+    def kernel(self) -> CallbackKernel:
         return callback_part(self.solve, self.d)
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         """All of them, arm by arm, each branch checked by the solver."""
 
         def grow(fixed: Sequence[float]) -> Iterator[tuple[int, ...]]:
@@ -217,7 +224,7 @@ class IntegerProgram(Bracketed):
         return grow([])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         return bool(chosen) and self._feasible(vector(chosen or (), self.d))
 
     def covering(self) -> list[tuple[int, ...]]:
@@ -225,9 +232,9 @@ class IntegerProgram(Bracketed):
         return list(self._covering)
 
     @some_arms
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         arms, go_on = set(), self._patient()
-        for a in self.observable():
+        for a in self.observable_arms():
             go_on()
             wish = np.zeros(self.d)
             wish[a] = -1.0
@@ -236,5 +243,5 @@ class IntegerProgram(Bracketed):
         return arms
 
     @figure
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return int(self.solve(np.ones(self.d)).sum())

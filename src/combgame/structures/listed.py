@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import MATRIX, check_size, counted, items_of, numbers_of
+from .._validation import MATRIX, check_list, check_size, counted, numbers_of
 from .._values import frozen
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Fixed, Floats, Ints, Random
-from ..errors import InputError, must_be
-from ._gibbs import DiagramPart, diagram, prefix_tree
-from ._union_bound.listed import EveryPart, by_size, differences
-from .base import Geometry, StructureBase, distinct, is_arm
+from ..errors import InputError, invalid_argument
+from ._gibbs import DiagramKernel, diagram, prefix_tree
+from ._union_bound.listed import ListedUnionBound, by_size, differences
+from .base import PolytopeGeometry, StructureBase, is_arm, sorted_arms
 from .geometry import facets, greedy_psi
 from .relabel import figure, renumbered
 
@@ -26,7 +26,7 @@ EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
 EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
 
 
-class ListedPart(NamedTuple):
+class ListedKernel(NamedTuple):
     members: Fixed  # float64[n, d]
     alive: Floats  # float64[n]: 1, or 0 for a set that is no longer considered (see eliminating.py)
     arms: Ints  # scratch
@@ -52,9 +52,9 @@ class ListedPart(NamedTuple):
         for a in range(out.size):
             out[a] = self.members[k, a]
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -66,7 +66,9 @@ class ListedPart(NamedTuple):
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
             if n > 0 and self.alive[k] > 0.5:
-                cost = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
+                cost = rewards.transportation_cost(
+                    mean, weight, self.arms, self.sign, n, self.trial
+                )
                 if closest < 0 or cost < value:
                     closest, value = k, cost
         if closest < 0:
@@ -76,9 +78,9 @@ class ListedPart(NamedTuple):
         return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
 
 
-def listed_part(members: Floats) -> ListedPart:
+def listed_part(members: Floats) -> ListedKernel:
     n, d = members.shape
-    return ListedPart(members.copy(), np.ones(n), np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
+    return ListedKernel(members.copy(), np.ones(n), np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
 
 
 @frozen
@@ -90,16 +92,16 @@ class Listed(StructureBase):
     """
 
     def __init__(self, sets: Sequence[Iterable[int | str]], d: int | Sequence[str]) -> None:
-        self.d, self.called = counted(d, 1, "Listed")
+        self.d, self.arm_names = counted(d, 1, "Listed")
         kept: list[tuple[int, ...]] = []
         wanted = "a list of sets of arms, such as [[0, 1], [2]]"
-        given = items_of("sets", sets, wanted, of="Listed")
+        given = check_list("sets", sets, wanted, of="Listed")
         if any(isinstance(one, int | float | np.number) for one in given):
-            raise must_be("sets", sets, wanted, of="Listed")
+            raise invalid_argument("sets", sets, wanted, of="Listed")
         listed = [
             numbers_of(
-                items_of("a set", one, "a list of arms, such as [0, 1]", of="Listed"),
-                self.called,
+                check_list("a set", one, "a list of arms, such as [0, 1]", of="Listed"),
+                self.arm_names,
                 "Listed",
             )
             for one in given
@@ -152,44 +154,44 @@ class Listed(StructureBase):
         for row, chosen in zip(self._matrix, sets, strict=True):
             row[list(chosen)] = 1.0
 
-    def numbered(self, order: Ints) -> "Listed":
+    def permuted(self, order: Ints) -> "Listed":
         """The list is sorted: an order of its own would decide ties."""
         called, new = np.argsort(order), renumbered(self, order)
         new._arrange(sorted(tuple(sorted(called[list(chosen)].tolist())) for chosen in self._sets))
         return new  # type: ignore[no-any-return]
 
     def arguments(self) -> dict[str, Any]:
-        return {"sets": self._sets, "d": self.called or self.d}
+        return {"sets": self._sets, "d": self.arm_names or self.d}
 
-    def unnamed(self) -> "Listed":
-        return self if self.called is None else Listed(self._sets, self.d)
+    def without_labels(self) -> "Listed":
+        return self if self.arm_names is None else Listed(self._sets, self.d)
 
-    def part(self) -> ListedPart:
+    def kernel(self) -> ListedKernel:
         return listed_part(self._matrix)
 
-    def ensemble(self) -> DiagramPart:
+    def gibbs(self) -> DiagramKernel:
         """All sets, with common beginnings counted once."""
         return diagram(prefix_tree(self._sets))
 
-    def rivals(self) -> EveryPart:
+    def union_bound(self) -> ListedUnionBound:
         """Every other set."""
-        chance, d = by_size(self._differences(), max(self.size() - 1.0, 1.0)), self.d
-        return EveryPart(self._matrix, chance, np.zeros(d, np.int64), np.zeros(d))
+        chance, d = by_size(self._differences(), max(self.n_sets() - 1.0, 1.0)), self.d
+        return ListedUnionBound(self._matrix, chance, np.zeros(d, np.int64), np.zeros(d))
 
     @figure
     def _differences(self) -> Floats:
         return differences(self._matrix)
 
-    def size(self) -> int:
+    def n_sets(self) -> int:
         return len(self._sets)
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         return iter(self._sets)
 
     def contains(self, arms: Iterable[int]) -> bool:
-        return distinct(arms, self.d) in self._known
+        return sorted_arms(arms, self.d) in self._known
 
-    def observable(self) -> set[int]:
+    def observable_arms(self) -> set[int]:
         return set(np.flatnonzero(self._matrix.any(axis=0)).tolist())
 
     def covering(self) -> list[tuple[int, ...]]:
@@ -199,32 +201,32 @@ class Listed(StructureBase):
         if len(self._sets) <= EXACT_COVER_SETS:
             from scipy.optimize import Bounds, LinearConstraint, milp
 
-            seen = self._matrix[:, self._matrix.any(axis=0)]
+            stats = self._matrix[:, self._matrix.any(axis=0)]
             n = len(self._sets)
             solved = milp(
                 np.ones(n),
                 integrality=np.ones(n),
                 bounds=Bounds(0, 1),
-                constraints=LinearConstraint(seen.T, lb=1.0),
+                constraints=LinearConstraint(stats.T, lb=1.0),
                 options={"time_limit": 10.0},
             )
             if solved.status == 0:
                 return [self._sets[k] for k in np.flatnonzero(np.asarray(solved.x) > 0.5)]
-        missing, cover = self.observable(), []
+        missing, cover = self.observable_arms(), []
         while missing:
             gains = [len(missing.intersection(s)) for s in self._sets]
             cover.append(self._sets[int(np.argmax(gains))])
             missing -= set(cover[-1])
         return cover
 
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         return set(np.flatnonzero(self._matrix.min(axis=0) != self._matrix.max(axis=0)).tolist())
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return int(self._matrix.sum(axis=1).max())
 
     @figure
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         sizes = self._matrix.sum(axis=1)
         most = 0.0
         for k in range(len(self._sets)):
@@ -232,13 +234,15 @@ class Listed(StructureBase):
         return int(most)
 
     @figure
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         """psi and phi from the facets where the hull is small, else those of the cube; psi
         greedily, so not exact.
         """
-        diameter = math.sqrt(self.difference())
+        diameter = math.sqrt(self.max_difference())
         if len(self._sets) <= EXACT_HULL_SETS:
             rows, slack = facets(self._matrix, EXACT_HULL)
             if rows is not None and slack is not None:
-                return Geometry(diameter, greedy_psi(rows), float(slack[slack > 1e-6].min()), False)
-        return Geometry(diameter, 1.0, 1.0, False)
+                return PolytopeGeometry(
+                    diameter, greedy_psi(rows), float(slack[slack > 1e-6].min()), False
+                )
+        return PolytopeGeometry(diameter, 1.0, 1.0, False)

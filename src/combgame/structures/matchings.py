@@ -1,4 +1,4 @@
-"""Matchings of a bipartite graph: as many pairs as the smaller side has, or `size` of them; the
+"""Matchings of a bipartite graph: as many pairs as the smaller side has, or `n_sets` of them; the
 arms are the pairs.
 """
 
@@ -9,20 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import word
+from .._messages import safe_str
 from .._validation import arms as arms_in
-from .._validation import check_size, items_of
+from .._validation import check_list, check_size
 from .._values import frozen
 from ..engine.jit import jitable
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import FixedInts, Floats, Ints, Random
-from ..errors import InputError, must_be, whole
+from ..errors import InputError, check_int, invalid_argument
 from ._graphs import assign
-from ._nearest.matchings import Board, lay, make_board, search
-from ._union_bound.listed import SOME, EveryPart, every
-from ._union_bound.matchings import ComponentsPart, components
-from .base import Geometry, StructureBase, distinct, farthest, greedy_covering
+from ._nearest.matchings import AlternatingCycleWorkspace, make_board, search, setup
+from ._union_bound.listed import SOME, ListedUnionBound, every
+from ._union_bound.matchings import MatchingUnionBound, components
+from .base import (
+    PolytopeGeometry,
+    StructureBase,
+    greedy_covering,
+    max_difference_estimate,
+    sorted_arms,
+)
 from .relabel import figure, renumbered, some_arms
 
 MANY = 20  # rows of the smaller side, up to which components are searched
@@ -47,8 +53,8 @@ def solve(
     assign(cost, held, worth)
 
 
-class MatchingsPart(NamedTuple):
-    """The assignment problem of `rows + columns - size` on a side: rows without a pair go to spare
+class MatchingsKernel(NamedTuple):
+    """The assignment problem of `rows + columns - n_sets` on a side: rows without a pair go to spare
     columns and vice versa.
     """
 
@@ -61,7 +67,7 @@ class MatchingsPart(NamedTuple):
     arms: Ints
     sign: Floats
     worth: Floats  # scratch: float64[3, side + 1]: potentials, and for `assign`
-    board: Board  # scratch
+    board: AlternatingCycleWorkspace  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
         solve(self.rows, self.columns, self.board.arm, score, self.cost, self.held, self.worth)
@@ -80,9 +86,9 @@ class MatchingsPart(NamedTuple):
             self.sign[a] = rng.standard_normal()
         self.argmax(self.sign, out)
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -100,7 +106,7 @@ class MatchingsPart(NamedTuple):
             board.row_worth[r] = -self.worth[0, r + 1]
         for c in range(self.columns):
             board.column_worth[c] = -self.worth[1, c + 1]
-        lay(board, rewards, mean, self.row, self.column, best)
+        setup(board, rewards, mean, self.row, self.column, best)
         most = search(board, rewards, mean, weight, best, self.arms, self.sign, alternative, rival)
         return min(
             against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most
@@ -127,22 +133,22 @@ class Matchings(StructureBase):
         self.rows, self.columns = _side("rows", rows), _side("columns", columns)
         n, m = len(self.rows), len(self.columns)
         check_size(n * m, "pairs", of="Matchings")
-        self.pairs = whole("size", min(n, m) if size is None else size, 1, of="Matchings")
+        self.pairs = check_int("size", min(n, m) if size is None else size, 1, of="Matchings")
         if self.pairs > min(n, m):
-            raise must_be(
+            raise invalid_argument(
                 "size",
                 size,
                 "at most {most}, the size of the smaller side",
                 most=min(n, m),
                 of="Matchings",
             )
-        listed = items_of("forbidden", forbidden, "a list of pairs (row, column)", of="Matchings")
+        listed = check_list("forbidden", forbidden, "a list of pairs (row, column)", of="Matchings")
         try:
             barred = {(r, c) for r, c in listed}
             known = set(self.rows), set(self.columns)
             strange = [p for p in barred if p[0] not in known[0] or p[1] not in known[1]]
         except Exception:  # no pairs, or of what cannot be compared
-            raise must_be(
+            raise invalid_argument(
                 "forbidden", forbidden, "a list of pairs (row, column)", of="Matchings"
             ) from None
         if strange:
@@ -160,7 +166,7 @@ class Matchings(StructureBase):
                     self._arm[i, j] = len(where)
                     where.append((i, j))
         self.where, self.d = tuple(where), len(where)
-        rows_said, columns_said = (tuple(map(word, side)) for side in (self.rows, self.columns))
+        rows_said, columns_said = (tuple(map(safe_str, side)) for side in (self.rows, self.columns))
         self.names = tuple(f"{rows_said[i]}-{columns_said[j]}" for i, j in where)
         from scipy.optimize import linear_sum_assignment
 
@@ -174,7 +180,7 @@ class Matchings(StructureBase):
                 pairs=self.pairs,
             )
 
-    def numbered(self, order: Ints) -> "Matchings":
+    def permuted(self, order: Ints) -> "Matchings":
         """Rows and columns in the order in which the arms meet them."""
         where = [self.where[a] for a in order]
         rows, columns = (
@@ -216,14 +222,14 @@ class Matchings(StructureBase):
             "forbidden": barred,
         }
 
-    def unnamed(self) -> "Matchings":
+    def without_labels(self) -> "Matchings":
         barred = [(i, j) for i, j in np.argwhere(self._arm < 0).tolist()]
         return Matchings(len(self.rows), len(self.columns), self.pairs, barred)
 
-    def part(self) -> MatchingsPart:
+    def kernel(self) -> MatchingsKernel:
         side = len(self.rows) + len(self.columns) - self.pairs
         row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
-        return MatchingsPart(
+        return MatchingsKernel(
             len(self.rows),
             len(self.columns),
             row,
@@ -236,7 +242,7 @@ class Matchings(StructureBase):
             make_board(self._arm),
         )
 
-    def rivals(self) -> ComponentsPart | EveryPart | None:
+    def union_bound(self) -> MatchingUnionBound | ListedUnionBound | None:
         """Single alternating cycles and paths, if the smaller side is matched: one of those in
         which I differs from B gains. Else every other matching, if they are few.
         """
@@ -246,14 +252,14 @@ class Matchings(StructureBase):
             if n > m:
                 return components(self._arm.T.copy(), column, row)
             return components(self._arm.copy(), row, column)
-        return every(self.sets(), self.d) if self.size_bound() <= SOME else None
+        return every(self.to_list(), self.d) if self.n_sets_bound() <= SOME else None
 
     @property
     def complete(self) -> bool:
         return self.d == len(self.rows) * len(self.columns)
 
     @figure
-    def size(self) -> int | None:
+    def n_sets(self) -> int | None:
         """Closed form if every pair is allowed; else by dynamic programming over sets of columns,
         up to 18 of them.
         """
@@ -273,11 +279,11 @@ class Matchings(StructureBase):
             ways = new
         return sum(count for used, count in ways.items() if used.bit_count() == k)
 
-    def size_bound(self) -> int:
+    def n_sets_bound(self) -> int:
         n, m, k = len(self.rows), len(self.columns), self.pairs
-        return self.size() or math.comb(n, k) * math.comb(m, k) * math.factorial(k)
+        return self.n_sets() or math.comb(n, k) * math.comb(m, k) * math.factorial(k)
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         for chosen in combinations(range(len(self.rows)), self.pairs):
             for order in permutations(range(len(self.columns)), self.pairs):
                 arms = [int(self._arm[i, j]) for i, j in zip(chosen, order, strict=True)]
@@ -285,7 +291,7 @@ class Matchings(StructureBase):
                     yield tuple(sorted(arms))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         if chosen is None or len(chosen) != self.pairs:
             return False
         return all(len({self.where[a][k] for a in chosen}) == self.pairs for k in (0, 1))
@@ -307,37 +313,37 @@ class Matchings(StructureBase):
         return greedy_covering(self)
 
     @some_arms
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         """The pairs that are in some matching but not in every one."""
-        part, out, arms = self.part(), np.zeros(self.d), set()
-        for a in self.observable():
+        kernel, out, arms = self.kernel(), np.zeros(self.d), set()
+        for a in self.observable_arms():
             score = np.zeros(self.d)
             score[a] = -1.0
-            part.argmax(score, out)
+            kernel.argmax(score, out)
             if out[a] < 0.5:
                 arms.add(a)
         return arms
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return self.pairs
 
     @figure
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         """Exact if every pair is allowed and the sides have room; else by climbing."""
         if self.complete and max(len(self.rows), len(self.columns)) > 1:
             return 2 * self.pairs
-        return farthest(self)
+        return max_difference_estimate(self)
 
-    def difference_bound(self) -> int:
+    def max_difference_bound(self) -> int:
         return min(2 * self.pairs, self.d)
 
     @figure
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         """{x >= 0, row and column sums at most 1 (or equal)}: the inequality rows of the cube if
         the smaller side is matched.
         """
-        return Geometry(
-            math.sqrt(self.difference()),
+        return PolytopeGeometry(
+            math.sqrt(self.max_difference()),
             1.0,
             1.0,
             self.complete and len(self.rows) == len(self.columns) == self.pairs,
@@ -350,11 +356,11 @@ def _side(what: str, side: Any) -> tuple[Hashable, ...]:
         return tuple(range(arms_in(what, side, 1, of="Matchings")))
     wanted = "a number, or a list of at least one name, each name once"
     letters = list(side) if isinstance(side, str) else side
-    names = tuple(items_of(what, letters, wanted, of="Matchings"))
+    names = tuple(check_list(what, letters, wanted, of="Matchings"))
     try:
         fine = bool(names) and len(set(names)) == len(names)
     except Exception:  # what cannot be compared is no name
         fine = False
     if not fine:
-        raise must_be(what, side, wanted, of="Matchings")
+        raise invalid_argument(what, side, wanted, of="Matchings")
     return names

@@ -1,7 +1,7 @@
 """The networks of the paper's experiments, with the best link where its figure has it."""
 
 from .._validation import check_size
-from ..errors import must_be, whole
+from ..errors import check_int, invalid_argument
 from .paths import Paths
 
 
@@ -16,10 +16,10 @@ def grid_network(n_s: int) -> Paths:
     >>> net.d, net.size()
     (24, 20)
     """
-    side = whole("n_s", n_s, 2, of="grid_network") // 2
+    side = check_int("n_s", n_s, 2, of="grid_network") // 2
     check_size(2 * side * (side + 1), "links", of="grid_network")
     if n_s % 2:
-        raise must_be(
+        raise invalid_argument(
             "n_s", n_s, "even: half of the stages go right, half go down", of="grid_network"
         )
     edges = [((side, 0), (side, 1))]  # (row, column): a* first
@@ -41,7 +41,10 @@ def line_network(n_n: int, n_l: int) -> Paths:
     >>> net.d, net.size()
     (16, 16)
     """
-    width, layers = whole("n_n", n_n, 1, of="line_network"), whole("n_l", n_l, 2, of="line_network")
+    width, layers = (
+        check_int("n_n", n_n, 1, of="line_network"),
+        check_int("n_l", n_l, 2, of="line_network"),
+    )
     check_size(2 * width + (layers - 1) * width**2, "links", of="line_network")
     edges: list[tuple[object, object]] = [((1, 0), (2, 0))]
     edges += [("s", (1, j)) for j in range(width)]

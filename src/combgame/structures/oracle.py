@@ -9,9 +9,9 @@ import numpy as np
 from .._validation import arms as arms_in
 from .._values import frozen
 from ..engine.state import Floats, Ints, vector
-from ..engine.user_code import CallbackPart, callback_part
-from ..errors import InputError, OracleError, either, must_be
-from ._nearest.bracketing import Bracketed
+from ..engine.user_code import CallbackKernel, callback_part
+from ..errors import InputError, OracleError, check_bool, invalid_argument
+from ._nearest.bracketing import BracketingStructure
 from .base import greedy_covering
 from .relabel import figure, renumbered, some_arms
 
@@ -26,7 +26,7 @@ def _index(arm: Any) -> int:
 
 
 @frozen
-class Oracle(Bracketed):
+class Oracle(BracketingStructure):
     """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best
     set.
 
@@ -51,7 +51,7 @@ class Oracle(Bracketed):
     ) -> None:
         self.d = arms_in("d", d, 1, of="Oracle")
         if not callable(argmax):
-            raise must_be(
+            raise invalid_argument(
                 "argmax",
                 argmax,
                 "a function from {d} scores to the arms of the best set",
@@ -59,30 +59,30 @@ class Oracle(Bracketed):
                 of="Oracle",
             )
         if contains is not None and not callable(contains):
-            raise must_be(
+            raise invalid_argument(
                 "contains", contains, "a function from a set of arms to True or False", of="Oracle"
             )
         if covering is not None and not isinstance(covering, Sequence):
-            raise must_be(
+            raise invalid_argument(
                 "covering", covering, "a list of sets that together see every arm", of="Oracle"
             )
         self._argmax, self._contains = argmax, contains
-        self.exact = either("exact", exact, of="Oracle")
+        self.exact = check_bool("exact", exact, of="Oracle")
         self._given: tuple[tuple[int, ...], ...] | None = None
         if covering is not None:
             self._given = tuple(self._check(chosen, "covering") for chosen in covering)
         self._covering = greedy_covering(self) if self._given is None else list(self._given)
         missing = 1.0 - vector({a for chosen in self._covering for a in chosen}, self.d)
-        seen = np.flatnonzero(self.ask(missing) * missing)
-        if seen.size:
+        stats = np.flatnonzero(self.ask(missing) * missing)
+        if stats.size:
             raise InputError(
                 "covering-leaves-out",
                 "Oracle: the covering leaves out the arms {arms}, which its sets have",
                 remedy="add sets that see them",
-                arms=seen[:10].tolist(),
+                arms=stats[:10].tolist(),
             )
 
-    def numbered(self, order: Ints) -> "Oracle":
+    def permuted(self, order: Ints) -> "Oracle":
         """The same function, asked under its own numbers: what it does with ties, and so its
         covering, is its own.
         """
@@ -148,10 +148,10 @@ class Oracle(Bracketed):
         """One checked call of the user's function, as a 0/1 vector."""
         return vector(self._check(self._argmax(score.copy()), "argmax"), self.d)
 
-    def part(self) -> CallbackPart:
+    def kernel(self) -> CallbackKernel:
         return callback_part(self.ask, self.d)
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         raise InputError(
             "cannot-list",
             "{structure} cannot list its sets",
@@ -173,13 +173,13 @@ class Oracle(Bracketed):
         return list(self._covering)
 
     @some_arms
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         """The arms that are in some set but not in every one: those without which the oracle can
         do, and those that it has.
         """
-        without = [a for a in self.observable() if not self.ask(-vector([a], self.d))[a]]
+        without = [a for a in self.observable_arms() if not self.ask(-vector([a], self.d))[a]]
         return set(without)
 
     @figure
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return int(self.ask(np.ones(self.d)).sum())

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import check_size, counted, items_of, numbers_of
+from .._validation import check_list, check_size, counted, numbers_of
 from .._values import frozen
 from ..engine.heap import rise, sink
 from ..engine.likelihood_ratio import exchange
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import FixedInts, Floats, Ints, Random
-from ..errors import MOST, InputError, must_be, whole
-from ._gibbs import SymmetricPart, symmetric
-from .base import Exchange, Geometry, StructureBase, distinct, is_arm
+from ..errors import MOST, InputError, check_int, invalid_argument
+from ._gibbs import SymmetricKernel, symmetric
+from .base import Neighbourhood, PolytopeGeometry, StructureBase, is_arm, sorted_arms
 
 
-class PartitionPart(NamedTuple):
+class PartitionKernel(NamedTuple):
     members: FixedInts  # arms, group after group
     first: FixedInts  # int64[groups + 1]: where each group begins in `members`
     sizes: FixedInts  # how many are taken of each
@@ -64,9 +64,9 @@ class PartitionPart(NamedTuple):
                     k = last
                 out[self.members[begin + k]] = 1.0
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -82,7 +82,7 @@ class PartitionPart(NamedTuple):
                     self.taken[a] = 1.0
                 for k in range(self.first[g], self.first[g + 1]):
                     self.taken[self.members[k]] = best[self.members[k]]
-                j = rewards.closest(mean, weight, i, self.taken, self.value)
+                j = rewards.cheapest_challenger(mean, weight, i, self.taken, self.value)
                 if j >= 0 and (leaves < 0 or self.value[0] < least):
                     leaves, enters, least = i, j, self.value[0]
         return exchange(
@@ -102,14 +102,14 @@ class Partition(StructureBase):
     def __init__(self, groups: Sequence[Iterable[int | str]], sizes: int | Sequence[int]) -> None:
         wanted = "a list of groups of arms, such as [[0, 1], [2, 3]]"
         given = [
-            items_of("groups", group, wanted, of="Partition")
-            for group in items_of("groups", groups, wanted, of="Partition")
+            check_list("groups", group, wanted, of="Partition")
+            for group in check_list("groups", groups, wanted, of="Partition")
         ]
         if any(isinstance(a, str) for group in given for a in group):
-            _, self.called = counted([a for group in given for a in group], 1, "Partition")
-            given = [numbers_of(group, self.called, "Partition") for group in given]
+            _, self.arm_names = counted([a for group in given for a in group], 1, "Partition")
+            given = [numbers_of(group, self.arm_names, "Partition") for group in given]
         if not all(is_arm(a, MOST) for group in given for a in group):
-            raise must_be("groups", groups, wanted, of="Partition")
+            raise invalid_argument("groups", groups, wanted, of="Partition")
         self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in given)
         every = sorted(a for group in self.groups for a in group)
         check_size(len(every), "arms", of="Partition")
@@ -124,7 +124,9 @@ class Partition(StructureBase):
         several = (
             [sizes] * len(self.groups)
             if single
-            else items_of("sizes", sizes, "a size, or a list of one size per group", of="Partition")
+            else check_list(
+                "sizes", sizes, "a size, or a list of one size per group", of="Partition"
+            )
         )
         if len(several) != len(self.groups):
             raise InputError(
@@ -134,10 +136,10 @@ class Partition(StructureBase):
                 sizes=len(several),
                 groups=len(self.groups),
             )
-        self.sizes = tuple(whole("a size", size, 0, of="Partition") for size in several)
+        self.sizes = tuple(check_int("a size", size, 0, of="Partition") for size in several)
         for group, size in zip(self.groups, self.sizes, strict=True):
             if size > len(group):
-                raise must_be(
+                raise invalid_argument(
                     "a size",
                     size,
                     "at most {arms}, the number of arms of its group {group}",
@@ -146,7 +148,7 @@ class Partition(StructureBase):
                     of="Partition",
                 )
         if sum(self.sizes) == 0:
-            raise must_be(
+            raise invalid_argument(
                 "sizes",
                 several,
                 "at least 1 for some group, or the only set is empty",
@@ -156,21 +158,21 @@ class Partition(StructureBase):
 
     def arguments(self) -> dict[str, Any]:
         groups: Any = self.groups
-        if self.called is not None:
-            groups = tuple(tuple(self.called[a] for a in group) for group in groups)
+        if self.arm_names is not None:
+            groups = tuple(tuple(self.arm_names[a] for a in group) for group in groups)
         return {"groups": groups, "sizes": self.sizes}
 
-    def unnamed(self) -> "Partition":
-        return self if self.called is None else Partition(self.groups, self.sizes)
+    def without_labels(self) -> "Partition":
+        return self if self.arm_names is None else Partition(self.groups, self.sizes)
 
-    def part(self) -> PartitionPart:
+    def kernel(self) -> PartitionKernel:
         d = self.d
         group = np.zeros(d, np.int64)
         for g, some in enumerate(self.groups):
             group[list(some)] = g
         first = np.cumsum([0, *(len(g) for g in self.groups)]).astype(np.int64)
         members = np.array([a for g in self.groups for a in g], dtype=np.int64)
-        return PartitionPart(
+        return PartitionKernel(
             members,
             first,
             np.array(self.sizes, dtype=np.int64),
@@ -184,11 +186,11 @@ class Partition(StructureBase):
             np.zeros(1),
         )
 
-    def ensemble(self) -> SymmetricPart:
+    def gibbs(self) -> SymmetricKernel:
         """Independent groups: a product of elementary symmetric polynomials."""
         return symmetric(self.groups, self.sizes)
 
-    def numbered(self, order: Ints) -> "Partition":
+    def permuted(self, order: Ints) -> "Partition":
         called = np.argsort(order)
         groups = sorted(
             (sorted(called[list(group)].tolist()), size)
@@ -196,17 +198,17 @@ class Partition(StructureBase):
         )
         return Partition([group for group, _ in groups], [size for _, size in groups])
 
-    def size(self) -> int:
+    def n_sets(self) -> int:
         return math.prod(math.comb(len(g), k) for g, k in zip(self.groups, self.sizes, strict=True))
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         for chosen in product(
             *(combinations(g, k) for g, k in zip(self.groups, self.sizes, strict=True))
         ):
             yield tuple(sorted(a for some in chosen for a in some))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         if chosen is None:
             return False
         return tuple(len(set(chosen) & set(g)) for g in self.groups) == self.sizes
@@ -227,22 +229,22 @@ class Partition(StructureBase):
             for t in range(rounds)
         ]
 
-    def exchange(self) -> Exchange:
-        return Exchange(
+    def neighbourhood(self) -> Neighbourhood:
+        return Neighbourhood(
             2, sum(k * (len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True)), True
         )
 
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         return {
             a for g, k in zip(self.groups, self.sizes, strict=True) if 0 < k < len(g) for a in g
         }
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return sum(self.sizes)
 
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         return 2 * sum(min(k, len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True))
 
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         """{0 <= x <= 1, sum over each group = size}: rows +-e_a, so psi = phi = 1."""
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)
+        return PolytopeGeometry(math.sqrt(self.max_difference()), 1.0, 1.0, True)

@@ -9,18 +9,18 @@ import numpy as np
 
 from .._values import frozen
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import FixedInts, Floats, Ints, Random
-from ..errors import InputError, must_be, unknown
-from ._gibbs import DiagramPart, diagram
+from ..errors import InputError, invalid_argument, unknown_name
+from ._gibbs import DiagramKernel, diagram
 from ._graphs import Graph, read_graph, reordered
-from ._nearest.paths import Trail, labels, make_trail, search
-from ._union_bound.paths import DetoursPart, counted, detours
-from .base import Geometry, StructureBase, distinct
+from ._nearest.paths import DetourWorkspace, labels, make_trail, search
+from ._union_bound.paths import PathUnionBound, counted, detours
+from .base import PolytopeGeometry, StructureBase, sorted_arms
 from .relabel import figure, per_arm, renumbered, some_arms
 
 
-class PathsPart(NamedTuple):
+class PathsKernel(NamedTuple):
     """Nodes are numbered in topological order, source first, sink last; only edges that lie on some
     path are kept.
     """
@@ -34,7 +34,7 @@ class PathsPart(NamedTuple):
     take: Ints  # scratch: int64[nodes]
     arms: Ints  # scratch: int64[d]
     sign: Floats
-    trail: Trail  # scratch
+    trail: DetourWorkspace  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
         """The best way from each node to the sink, backwards."""
@@ -68,9 +68,9 @@ class PathsPart(NamedTuple):
             out[self.arm[k]] = 1.0
             v = self.head[k]
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -81,7 +81,7 @@ class PathsPart(NamedTuple):
         search for others.
         """
         most = math.inf
-        if rewards.blur(1.0, 0) > 0.0:
+        if rewards.quadratic_variance(1.0, 0) > 0.0:
             labels(rewards, self.first, self.arm, self.head, mean, weight, best, self.trail, rival)
         else:
             most = search(
@@ -124,9 +124,9 @@ class Paths(StructureBase):
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
             if not _among(node, graph.nodes):
-                raise unknown(what, node, graph.nodes, of="Paths")
+                raise unknown_name(what, node, graph.nodes, of="Paths")
         if source == sink:
-            raise must_be("sink", sink, "another node than the source", of="Paths")
+            raise invalid_argument("sink", sink, "another node than the source", of="Paths")
         self._arrange(graph)
 
     @property
@@ -177,12 +177,12 @@ class Paths(StructureBase):
     def arguments(self) -> dict[str, Any]:
         return {"edges": self._graph.edges(directed=True), "source": self.source, "sink": self.sink}
 
-    def unnamed(self) -> "Paths":
+    def without_labels(self) -> "Paths":
         return Paths(
             self._graph.numbers(), self.nodes.index(self.source), self.nodes.index(self.sink)
         )
 
-    def part(self) -> PathsPart:
+    def kernel(self) -> PathsKernel:
         nodes = len(self._leaving)
         arms = [a for out in self._leaving for a in out]
         share = [
@@ -191,7 +191,7 @@ class Paths(StructureBase):
             for a in out
         ]
         first = np.cumsum([0, *(len(out) for out in self._leaving)]).astype(np.int64)
-        return PathsPart(
+        return PathsKernel(
             first,
             np.array(arms, dtype=np.int64),
             np.array([self._head[a] for a in arms], dtype=np.int64),
@@ -203,16 +203,16 @@ class Paths(StructureBase):
             make_trail(nodes, len(arms)),
         )
 
-    def numbered(self, order: Ints) -> "Paths":
+    def permuted(self, order: Ints) -> "Paths":
         new: Paths = renumbered(self, order, source=self.source, sink=self.sink)
         new._arrange(reordered(self._graph, order))
         return new
 
-    def ensemble(self) -> DiagramPart:
+    def gibbs(self) -> DiagramKernel:
         """The graph itself."""
         return diagram(self._edges())
 
-    def rivals(self) -> DetoursPart:
+    def union_bound(self) -> PathUnionBound:
         """Single detours: if I is not best, one of those in which it differs from B gains."""
         most, classes, within = self._detours()
         number = {self.nodes[v]: i for i, v in enumerate(self._kept)}
@@ -224,7 +224,7 @@ class Paths(StructureBase):
     @figure
     def _detours(self) -> tuple[int, int, dict[tuple[Hashable, Hashable], int] | None]:
         """As `counted`, by the names of the nodes, which stay when arms get other numbers."""
-        most, classes, within = counted(self._edges(), self.size())
+        most, classes, within = counted(self._edges(), self.n_sets())
         kept = [self.nodes[v] for v in self._kept]
         if within is None:
             return most, classes, None
@@ -233,10 +233,10 @@ class Paths(StructureBase):
     def _edges(self) -> list[list[tuple[int, int]]]:
         return [[(a, self._head[a]) for a in out] for out in self._leaving]
 
-    def size(self) -> int:
+    def n_sets(self) -> int:
         return self._counts[0]
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         last = len(self._leaving) - 1
 
         def walk(v: int, taken: list[int]) -> Iterator[tuple[int, ...]]:
@@ -249,7 +249,7 @@ class Paths(StructureBase):
         return walk(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         if chosen is None:
             return False
         left, v = set(chosen), 0
@@ -262,7 +262,7 @@ class Paths(StructureBase):
         return not left
 
     @some_arms
-    def observable(self) -> set[int]:
+    def observable_arms(self) -> set[int]:
         return {a for out in self._leaving for a in out}
 
     def covering(self) -> list[tuple[int, ...]]:
@@ -290,7 +290,7 @@ class Paths(StructureBase):
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
-        arms = sorted(self.observable())
+        arms = sorted(self.observable_arms())
         column = {a: k for k, a in enumerate(arms)}
         rows, columns, signs = [], [], []
         for a in arms:
@@ -339,29 +339,29 @@ class Paths(StructureBase):
         return True
 
     @some_arms
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         ways = [1] + [0] * (len(self._leaving) - 1)  # from the source
         for v, out in enumerate(self._leaving):
             for a in out:
                 ways[self._head[a]] += ways[v]
         return {
             a
-            for a in self.observable()
-            if ways[self._tail[a]] * self._counts[self._head[a]] < self.size()
+            for a in self.observable_arms()
+            if ways[self._tail[a]] * self._counts[self._head[a]] < self.n_sets()
         }
 
     @figure
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return len(self.argmax(np.ones(self.d)))
 
     @figure
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         """The two paths that differ most: a dynamic programme over pairs of nodes, up to 2000 of
         them; above, an upper bound.
         """
         n = len(self._leaving)
         if n > EXACT_NODES:
-            return min(2 * self.largest(), self.d)
+            return min(2 * self.max_size(), self.d)
         most = {(n - 1, n - 1): 0}
         # the pair's earlier node moves on; from a shared node, both may take the same edge
         for u in range(n - 1, -1, -1):
@@ -383,10 +383,10 @@ class Paths(StructureBase):
         return most[0, 0]
 
     @figure
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
         exact = len(self._leaving) <= EXACT_NODES
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, exact)
+        return PolytopeGeometry(math.sqrt(self.max_difference()), 1.0, 1.0, exact)
 
 
 def _among(node: object, nodes: Sequence[Hashable]) -> bool:

@@ -11,14 +11,14 @@ from .._validation import counted
 from .._values import frozen
 from ..engine.heap import rise, sink
 from ..engine.likelihood_ratio import exchange
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import Floats, Ints, Random
-from ..errors import must_be, whole
-from ._gibbs import SymmetricPart, symmetric
-from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
+from ..errors import check_int, invalid_argument
+from ._gibbs import SymmetricKernel, symmetric
+from .base import Neighbourhood, PolytopeGeometry, StructureBase, hypersimplex, sorted_arms
 
 
-class SubsetsPart(NamedTuple):
+class SubsetsKernel(NamedTuple):
     d: int
     chosen: int
     heap: Ints  # scratch: int64[size]
@@ -58,9 +58,9 @@ class SubsetsPart(NamedTuple):
                 a = last
             out[a] = 1.0
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -68,7 +68,7 @@ class SubsetsPart(NamedTuple):
         alternative: Floats,
     ) -> float:
         """Adjacent bases differ by one exchange: size * (d - size) pairs."""
-        rewards.swap(mean, weight, best, self.value)
+        rewards.cheapest_exchange(mean, weight, best, self.value)
         leaves, enters = int(self.value[0]), int(self.value[1])
         return exchange(
             rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative
@@ -77,27 +77,29 @@ class SubsetsPart(NamedTuple):
 
 @frozen
 class Subsets(StructureBase):
-    """All sets of `size` of the d arms; d: how many, or their names.
+    """All sets of `n_sets` of the d arms; d: how many, or their names.
 
     >>> Subsets(10, 3).size(), Subsets(["wt", "A12G", "K7R"], 2).size()
     (120, 3)
     """
 
     def __init__(self, d: int | Sequence[str], size: int) -> None:
-        self.d, self.called = counted(d, 1, "Subsets")
-        self.chosen = whole("size", size, 1, of="Subsets")
+        self.d, self.arm_names = counted(d, 1, "Subsets")
+        self.chosen = check_int("size", size, 1, of="Subsets")
         if self.chosen > self.d:
-            raise must_be("size", size, "at most {d}, the number of arms", d=self.d, of="Subsets")
+            raise invalid_argument(
+                "size", size, "at most {d}, the number of arms", d=self.d, of="Subsets"
+            )
 
     def arguments(self) -> dict[str, Any]:
-        return {"d": self.called or self.d, "size": self.chosen}
+        return {"d": self.arm_names or self.d, "size": self.chosen}
 
-    def unnamed(self) -> "Subsets":
-        return self if self.called is None else Subsets(self.d, self.chosen)
+    def without_labels(self) -> "Subsets":
+        return self if self.arm_names is None else Subsets(self.d, self.chosen)
 
-    def part(self) -> SubsetsPart:
+    def kernel(self) -> SubsetsKernel:
         d = self.d
-        return SubsetsPart(
+        return SubsetsKernel(
             d,
             self.chosen,
             np.zeros(self.chosen, np.int64),
@@ -108,21 +110,21 @@ class Subsets(StructureBase):
             np.zeros(3),
         )
 
-    def ensemble(self) -> SymmetricPart:
+    def gibbs(self) -> SymmetricKernel:
         """The elementary symmetric polynomial of the weights."""
         return symmetric([list(range(self.d))], [self.chosen])
 
-    def numbered(self, order: Ints) -> "Subsets":
-        return self.unnamed()  # all arms are alike
+    def permuted(self, order: Ints) -> "Subsets":
+        return self.without_labels()  # all arms are alike
 
-    def size(self) -> int:
+    def n_sets(self) -> int:
         return math.comb(self.d, self.chosen)
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         return combinations(range(self.d), self.chosen)
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         return chosen is not None and len(chosen) == self.chosen
 
     def covering(self) -> list[tuple[int, ...]]:
@@ -132,17 +134,17 @@ class Subsets(StructureBase):
             for first in range(0, self.d, self.chosen)
         ]
 
-    def exchange(self) -> Exchange:
-        return Exchange(2, self.chosen * (self.d - self.chosen), True)
+    def neighbourhood(self) -> Neighbourhood:
+        return Neighbourhood(2, self.chosen * (self.d - self.chosen), True)
 
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         return set(range(self.d)) if self.chosen < self.d else set()
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return self.chosen
 
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         return 2 * min(self.chosen, self.d - self.chosen)
 
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         return hypersimplex(self.d, self.chosen)

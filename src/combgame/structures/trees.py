@@ -9,12 +9,12 @@ import numpy as np
 from .._values import frozen
 from ..engine.jit import jitable
 from ..engine.likelihood_ratio import exchange
-from ..engine.protocols import Rewards
+from ..engine.protocols import RewardKernel
 from ..engine.state import FixedInts, Floats, Ints, Random
 from ..errors import InputError
-from ._gibbs import KirchhoffPart, kirchhoff
+from ._gibbs import KirchhoffKernel, kirchhoff
 from ._graphs import Graph, forests, read_graph, reordered
-from .base import Exchange, Geometry, StructureBase, distinct, greedy_covering
+from .base import Neighbourhood, PolytopeGeometry, StructureBase, greedy_covering, sorted_arms
 from .relabel import figure, renumbered, some_arms
 
 EXACT_NODES = 120  # for which trees are counted
@@ -30,7 +30,7 @@ def find(parent: Ints, v: int) -> int:
     return v
 
 
-class SpanningTreesPart(NamedTuple):
+class SpanningTreesKernel(NamedTuple):
     nodes: int
     tail: FixedInts
     head: FixedInts
@@ -95,20 +95,20 @@ class SpanningTreesPart(NamedTuple):
             out[a] = 0.0
         for v in range(self.nodes):
             self.parent[v] = 0
-        v, seen = self.tail[0], 1  # whatever the nodes are called
+        v, stats = self.tail[0], 1  # whatever the nodes are called
         self.parent[v] = 1
-        while seen < self.nodes:
+        while stats < self.nodes:
             degree = self.first[v + 1] - self.first[v]
             a = self.incident[self.first[v] + min(int(rng.random() * degree), degree - 1)]
             v = self.tail[a] + self.head[a] - v
             if self.parent[v] == 0:
                 self.parent[v] = 1
                 out[a] = 1.0
-                seen += 1
+                stats += 1
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -136,7 +136,7 @@ class SpanningTreesPart(NamedTuple):
                     self.taken[a] = 0.0 if apart else 1.0
                     crossing = crossing or apart
                 if crossing:
-                    j = rewards.closest(mean, weight, i, self.taken, self.value)
+                    j = rewards.cheapest_challenger(mean, weight, i, self.taken, self.value)
                     if leaves < 0 or self.value[0] < least:
                         leaves, enters, least = i, j, self.value[0]
         return exchange(
@@ -175,7 +175,7 @@ class SpanningTrees(StructureBase):
         self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
         self.tails, self.heads = graph.tails, graph.heads
 
-    def numbered(self, order: Ints) -> "SpanningTrees":
+    def permuted(self, order: Ints) -> "SpanningTrees":
         new: SpanningTrees = renumbered(self, order)
         new._arrange(reordered(self._graph, order))
         return new
@@ -183,7 +183,7 @@ class SpanningTrees(StructureBase):
     def arguments(self) -> dict[str, Any]:
         return {"edges": self._graph.edges(directed=False)}
 
-    def unnamed(self) -> "SpanningTrees":
+    def without_labels(self) -> "SpanningTrees":
         return SpanningTrees(self._graph.numbers())
 
     def _tree(self, arms: Iterable[int]) -> list[int]:
@@ -196,14 +196,14 @@ class SpanningTrees(StructureBase):
                 tree.append(a)
         return tree
 
-    def part(self) -> SpanningTreesPart:
+    def kernel(self) -> SpanningTreesKernel:
         d, n = self.d, len(self.nodes)
         at: list[list[int]] = [[] for _ in range(n)]
         for a in range(d):
             at[self.tails[a]].append(a)
             at[self.heads[a]].append(a)
         first = np.cumsum([0, *(len(some) for some in at)]).astype(np.int64)
-        return SpanningTreesPart(
+        return SpanningTreesKernel(
             n,
             np.array(self.tails, dtype=np.int64),
             np.array(self.heads, dtype=np.int64),
@@ -219,12 +219,12 @@ class SpanningTrees(StructureBase):
             np.zeros(1),
         )
 
-    def ensemble(self) -> KirchhoffPart:
+    def gibbs(self) -> KirchhoffKernel:
         """The matrix-tree theorem with weights: O(nodes^3)."""
         return kirchhoff(len(self.nodes), self.tails, self.heads)
 
     @figure
-    def size(self) -> int | None:
+    def n_sets(self) -> int | None:
         """Kirchhoff's determinant, in whole numbers (Bareiss), up to 120 nodes; above, it is not
         known, unless the graph is a tree.
         """
@@ -249,14 +249,14 @@ class SpanningTrees(StructureBase):
             before = m[k][k]
         return m[n - 1][n - 1]
 
-    def size_bound(self) -> int:
+    def n_sets_bound(self) -> int:
         """Hadamard's inequality for the determinant: the product of all degrees but the largest.
 
         >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
-        >>> square.size_bound(), math.prod(square._degrees()[:-1])
+        >>> square.n_sets_bound(), math.prod(square._degrees()[:-1])
         (4, 8)
         """
-        number = self.size()
+        number = self.n_sets()
         return math.prod(self._degrees()[:-1]) if number is None else number
 
     def _degrees(self) -> list[int]:
@@ -264,7 +264,7 @@ class SpanningTrees(StructureBase):
         ends = [*self.tails, *self.heads]
         return sorted(np.bincount(ends, minlength=len(self.nodes)).tolist())
 
-    def iterate(self) -> Iterator[tuple[int, ...]]:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
         """Take or leave the edges one after the other, as long as a tree is possible."""
         need = len(self.nodes) - 1
 
@@ -281,7 +281,7 @@ class SpanningTrees(StructureBase):
         return grow(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = distinct(arms, self.d)
+        chosen = sorted_arms(arms, self.d)
         if chosen is None:
             return False
         return len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
@@ -300,17 +300,17 @@ class SpanningTrees(StructureBase):
                 return [tuple(sorted(self._tree([*some, *range(self.d)]))) for some in parts]
             k += 1
 
-    def observable(self) -> set[int]:
+    def observable_arms(self) -> set[int]:
         return set(range(self.d))
 
-    def exchange(self) -> Exchange:
+    def neighbourhood(self) -> Neighbourhood:
         """The pairs of an edge and another of the cycle that it closes with B: a bound on their
         number for any B (docs/thresholds.md, Lemma 1).
 
         >>> SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]).exchange().number
         3
         """
-        n, outside = len(self.nodes), self.d - self.largest()
+        n, outside = len(self.nodes), self.d - self.max_size()
         degrees = np.bincount([*self.tails, *self.heads], minlength=n)
         pairs, reached, before = 0, 0, 0
         for k, degree in enumerate(sorted(degrees.tolist(), reverse=True)[: n // 2], start=1):
@@ -318,13 +318,13 @@ class SpanningTrees(StructureBase):
             crossing = max(min(reached - 2 * k + 1, outside), before)
             pairs += (crossing - before) * (n - 2 * k + 1)
             before = crossing
-        return Exchange(2, min(pairs, self.gaining()), True)
+        return Neighbourhood(2, min(pairs, self.n_gaining_differences()), True)
 
-    def gaining(self) -> int:
-        return self.largest() * (self.d - self.largest())
+    def n_gaining_differences(self) -> int:
+        return self.max_size() * (self.d - self.max_size())
 
     @some_arms
-    def deciding(self) -> set[int]:
+    def relevant_arms(self) -> set[int]:
         """All edges but the bridges."""
         tree = self._tree(range(self.d))
         out = set(range(self.d)) - set(tree)
@@ -340,11 +340,11 @@ class SpanningTrees(StructureBase):
                 out.add(i)
         return out
 
-    def largest(self) -> int:
+    def max_size(self) -> int:
         return len(self.nodes) - 1
 
     @figure
-    def difference(self) -> int:
+    def max_difference(self) -> int:
         """Two trees as disjoint as can be: exact up to 150 edges (matroid union), above an upper
         bound.
         """
@@ -353,8 +353,8 @@ class SpanningTrees(StructureBase):
             return 2 * min(need, self.d - need)
         return 2 * (sum(map(len, forests(len(self.nodes), self.tails, self.heads, 2))) - need)
 
-    def geometry(self) -> Geometry:
-        """The diameter from `difference`; psi and phi those of the cube (the polytope has a facet
+    def geometry(self) -> PolytopeGeometry:
+        """The diameter from `max_difference`; psi and phi those of the cube (the polytope has a facet
         per set of nodes).
         """
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
+        return PolytopeGeometry(math.sqrt(self.max_difference()), 1.0, 1.0, False)

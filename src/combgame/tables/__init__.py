@@ -1,15 +1,15 @@
 """Tables as people have them, text or Excel or a data frame, read to values by round and arm."""
 
-from .cells import Form, Grid, is_frame, read_frame
-from .reader import COLUMNS, LETTERS, MARK, Sheet, known_column, read_file, read_table, totals
+from .cells import RawTable, TableFormat, is_frame, read_frame
+from .reader import COLUMNS, LETTERS, MARK, ParsedTable, known_column, read_file, read_table, totals
 
 __all__ = [
     "COLUMNS",
     "LETTERS",
     "MARK",
-    "Form",
-    "Grid",
-    "Sheet",
+    "ParsedTable",
+    "RawTable",
+    "TableFormat",
     "is_frame",
     "known_column",
     "read_file",

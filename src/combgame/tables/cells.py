@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
-from .._messages import Option, Sentence
-from ..errors import InputError, must_be
+from .._messages import Message, OptionHint
+from ..errors import InputError, invalid_argument
 
 WORDS = "- -- \u2013 \u2014 . ? n.d. n.d nd n.a. n.a na n/a #n/a #nv nan null none missing <na> nat"
 MISSING = frozenset(["", *WORDS.split()])
@@ -36,7 +36,7 @@ FORMS = {".": _forms(".", ","), ",": _forms(",", ".")}
 OTHER = {".": ",", ",": "."}
 
 
-class Marks(NamedTuple):
+class NumberFormat(NamedTuple):
     """How numbers are written."""
 
     decimal: str = "."
@@ -58,7 +58,7 @@ def tidy(cell: str) -> str:
     return BETWEEN.sub("", cell.strip().replace("\u2212", "-"))
 
 
-def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
+def find_marks(cells: Iterable[Any], decimal: str | None = None) -> NumberFormat:
     """How the numbers of a table are written; decimal: as somebody said.
 
     >>> find_marks(["0,5", "12"]), find_marks(["1,234.5", "1,234"])
@@ -66,8 +66,8 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
     """
     if decimal is not None:
         if decimal not in FORMS:
-            raise must_be("decimal", decimal, "'.' or ','")
-        return Marks(decimal, grouped=True)
+            raise invalid_argument("decimal", decimal, "'.' or ','")
+        return NumberFormat(decimal, grouped=True)
     sure: dict[str, str] = {}  # a number that can be read with this decimal mark only
     grouped: dict[str, str] = {}  # and has marks between thousands
     unsure: dict[str, str] = {}  # by the mark that it has
@@ -108,13 +108,13 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
             cell=doubtful,
             decimal=tidy(doubtful).replace(",", "."),
             thousands=tidy(doubtful).replace(",", "").replace(".", ""),
-            comma=Option("decimal", ","),
-            point=Option("decimal", "."),
+            comma=OptionHint("decimal", ","),
+            point=OptionHint("decimal", "."),
         )
-    return Marks(sign or ".", sign in grouped)
+    return NumberFormat(sign or ".", sign in grouped)
 
 
-def number(what: str, cell: Any, marks: Marks) -> float:
+def number(what: str, cell: Any, marks: NumberFormat) -> float:
     """The number in a cell that is not missing, or a sentence."""
     if isinstance(cell, str):
         text = tidy(cell)
@@ -136,11 +136,11 @@ def number(what: str, cell: Any, marks: Marks) -> float:
             cell=str(cell),
         )
     if isinstance(cell, bool) or type(cell).__name__ == "bool_":
-        raise must_be(what, cell, "a number, or blank for missing", "write 1 or 0")
+        raise invalid_argument(what, cell, "a number, or blank for missing", "write 1 or 0")
     try:
         return float(cell)
     except (TypeError, ValueError):
-        raise must_be(what, cell, "a number, or blank for missing") from None
+        raise invalid_argument(what, cell, "a number, or blank for missing") from None
 
 
 def _refused(what: str, cell: str, text: str) -> InputError:
@@ -161,10 +161,10 @@ def _refused(what: str, cell: str, text: str) -> InputError:
             what=what,
             cell=cell,
         )
-    return must_be(what, cell, "a number, or blank for missing")
+    return invalid_argument(what, cell, "a number, or blank for missing")
 
 
-def whole_number(what: str, cell: Any, marks: Marks) -> int:
+def whole_number(what: str, cell: Any, marks: NumberFormat) -> int:
     """As `number`, of what is counted: 3, 3.0 and, with decimal commas, 3,0."""
     try:
         value = number(what, cell, marks)
@@ -173,14 +173,14 @@ def whole_number(what: str, cell: Any, marks: Marks) -> int:
     except InputError as error:
         if error.code == "date-in-cell":
             raise
-    raise must_be(what, cell, "a whole number")
+    raise invalid_argument(what, cell, "a whole number")
 
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 DECIMALS = {".": "decimal points", ",": "decimal commas"}
 
 
-class Form(NamedTuple):
+class TableFormat(NamedTuple):
     """How a table was written: what was detected, or said."""
 
     kind: str  # "text", "excel" or "frame"
@@ -195,15 +195,15 @@ class Form(NamedTuple):
     def plain(self) -> bool:
         """As `combgame study ask` writes it."""
         return self in (
-            Form("text", "UTF-8", ","),
-            Form("frame"),
-            Form("excel", page=self.page),
+            TableFormat("text", "UTF-8", ","),
+            TableFormat("frame"),
+            TableFormat("excel", page=self.page),
         )
 
     @property
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Message:
         """
-        >>> print(Form("text", "UTF-16", ";", decimal=",", wide=True).sentence)
+        >>> print(TableFormat("text", "UTF-16", ";", decimal=",", wide=True).sentence)
         Read as UTF-16, semicolons between cells, decimal commas, a column per arm.
         """
         parts = {
@@ -216,17 +216,17 @@ class Form(NamedTuple):
         }[self.kind]
         parts = [*parts, DECIMALS[self.decimal]]
         parts.append("a column per arm" if self.wide else "a line per value")
-        return Sentence("table-read", "Read as {parts:list}", parts=parts)
+        return Message("table-read", "Read as {parts:list}", parts=parts)
 
 
-class Grid(NamedTuple):
+class RawTable(NamedTuple):
     """The first line, and the others that are not empty, each with its number. The cells of a text
     are texts; others may be numbers, dates or None.
     """
 
     head: list[str]
     lines: list[tuple[int, list[Any]]]
-    form: Form
+    form: TableFormat
     whole: bool = True  # the last line has its end
 
 
@@ -235,7 +235,7 @@ def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and len(getattr(given, "shape", ())) == 2
 
 
-def read_frame(frame: Any) -> Grid:
+def read_frame(frame: Any) -> RawTable:
     """The cells; an index with a name is a column."""
     names = list(getattr(getattr(frame, "index", None), "names", ()))
     if any(name is not None for name in names):
@@ -246,4 +246,4 @@ def read_frame(frame: Any) -> Grid:
     else:
         columns = [frame[name].to_list() for name in frame.columns]
     lines = [(k, list(row)) for k, row in enumerate(zip(*columns, strict=True), start=1)]
-    return Grid(head, lines, Form("frame"))
+    return RawTable(head, lines, TableFormat("frame"))

@@ -6,8 +6,8 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import InputError, needs_extra
-from .cells import Form, Grid
+from ..errors import InputError, missing_extra
+from .cells import RawTable, TableFormat
 from .text import unreadable
 
 FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
@@ -18,11 +18,11 @@ def _openpyxl() -> Any:
     try:
         import openpyxl
     except ImportError:
-        raise needs_extra("a table of Excel", "excel") from None
+        raise missing_extra("a table of Excel", "excel") from None
     return openpyxl
 
 
-def read_excel(raw: bytes, most: int) -> Grid:
+def read_excel(raw: bytes, most: int) -> RawTable:
     """The first page that is not empty. Formulas count as what they were when it was saved. most:
     bytes that it may have unpacked; a small file can be made to unpack to any size.
     """
@@ -36,7 +36,7 @@ def read_excel(raw: bytes, most: int) -> Grid:
             if lines:
                 break
         else:
-            return Grid([], [], Form("excel", page=book.sheetnames[0]))
+            return RawTable([], [], TableFormat("excel", page=book.sheetnames[0]))
         if _formulas(raw):
             _check_formulas(openpyxl, raw, page.title, lines)
     except InputError:
@@ -44,7 +44,7 @@ def read_excel(raw: bytes, most: int) -> Grid:
     except Exception as error:  # whatever a damaged file makes of a parser
         raise unreadable(f"{type(error).__name__}: {error}") from None
     head = ["" if cell is None else str(cell).strip() for cell in lines.pop(0)[1]]
-    return Grid(head, lines, Form("excel", page=page.title, pages=len(shown)))
+    return RawTable(head, lines, TableFormat("excel", page=page.title, pages=len(shown)))
 
 
 def _lines(page: Any, most: int) -> list[tuple[int, list[Any]]]:

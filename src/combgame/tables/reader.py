@@ -22,13 +22,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._display.text import restored
-from .._messages import Option, Phrase, Sentence
+from .._messages import Message, OptionHint, PhraseHint
 from ..engine.state import Floats
-from ..errors import CombGameError, InputError, must_be, said_by, unknown
+from ..errors import CombGameError, InputError, error_from, invalid_argument, unknown_name
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed
-from .cells import Form, Grid, Marks, find_marks, missing, number, read_frame, whole_number
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions
+from .cells import (
+    NumberFormat,
+    RawTable,
+    TableFormat,
+    find_marks,
+    missing,
+    number,
+    read_frame,
+    whole_number,
+)
 from .excel import read_excel
 from .text import check_sep, read_text, unreadable
 
@@ -36,7 +45,7 @@ LARGEST = 500_000_000  # bytes
 PACKED, OLD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 
 
-def read_file(path: Path, known: Callable[[str], bool], sep: str | None = None) -> Grid:
+def read_file(path: Path, known: Callable[[str], bool], sep: str | None = None) -> RawTable:
     """The cells of a file. known: whether a word of the first line is a column's name."""
     sep = check_sep(sep)
     try:
@@ -48,7 +57,7 @@ def read_file(path: Path, known: Callable[[str], bool], sep: str | None = None) 
 
 def read_bytes(
     raw: bytes, known: Callable[[str], bool], sep: str | None = None, most: int = LARGEST
-) -> Grid:
+) -> RawTable:
     """The cells of what a file has in it. most: bytes of a workbook, unpacked."""
     if raw.startswith(OLD):
         raise InputError(
@@ -66,17 +75,17 @@ FEW = 20  # replicates; among more of them, equal ones are no surprise
 DIGITS = 4  # of a value: one that comes twice by chance has fewer
 
 
-class Sheet(NamedTuple):
+class ParsedTable(NamedTuple):
     """What a table says."""
 
     values: dict[int, dict[int, Any]]  # by round and arm; under 0 where there are no rounds
-    form: Form
+    form: TableFormat
     whole: bool
-    repeated: Sentence | None  # lines that seem to be there twice
+    repeated: Message | None  # lines that seem to be there twice
     marks: dict[int, str] = {}  # noqa: RUF012  (by round: the mark of the todo, where there is one)
 
 
-class Columns(NamedTuple):
+class ColumnMap(NamedTuple):
     """Where what stands."""
 
     at: dict[str, int]  # of the words in COLUMNS
@@ -106,7 +115,7 @@ def arm_reader(problem: Problem) -> Callable[[Any], int]:
                         remedy="format the column as text, and type the name again",
                         cell=str(cell),
                     )
-                raise unknown("arm", word, problem.names or [f"0 to {problem.d - 1}"])
+                raise unknown_name("arm", word, problem.names or [f"0 to {problem.d - 1}"])
             known[cell] = arm
         return known[cell]
 
@@ -130,8 +139,12 @@ def known_column(problem: Problem) -> Callable[[str], bool]:
 
 
 def read_table(
-    grid: Grid, problem: Problem, study: str = "", rounds: bool = True, decimal: str | None = None
-) -> Sheet:
+    grid: RawTable,
+    problem: Problem,
+    study: str = "",
+    rounds: bool = True,
+    decimal: str | None = None,
+) -> ParsedTable:
     """Values by round and arm; all of them under 0 where there are no rounds. decimal: "." or ",",
     if it is not to be detected.
     """
@@ -157,15 +170,15 @@ def read_table(
                 )
             sheet.enter(k, line)
         except CombGameError as error:
-            raise error.within("line {line}", line=k) from None
+            raise error.with_context("line {line}", line=k) from None
     if not sheet.values:
         raise InputError("empty-table", "it has no lines to tell")
     form = grid.form._replace(decimal=marks.decimal, wide=wide)
     values = {number: whole(one) for number, one in sheet.values.items()}
-    return Sheet(values, form, grid.whole, sheet.repeated(grid), sheet.marks)
+    return ParsedTable(values, form, grid.whole, sheet.repeated(grid), sheet.marks)
 
 
-def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
+def _columns(grid: RawTable, problem: Problem, rounds: bool) -> ColumnMap:
     """The columns of the first line, or a sentence."""
     words = [word.lower() for word in grid.head]
     used = [word for word in COLUMNS if rounds or word != "round"]
@@ -205,13 +218,15 @@ def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
             column=grid.head[k],
             known=[*COLUMNS, *(["the arms"] if arms else [])],
         )
-    return Columns(at, arms)
+    return ColumnMap(at, arms)
 
 
 class _Reader:
     """Goes through a table once."""
 
-    def __init__(self, problem: Problem, study: str, columns: Columns, written: Marks) -> None:
+    def __init__(
+        self, problem: Problem, study: str, columns: ColumnMap, written: NumberFormat
+    ) -> None:
         self.problem, self.study, self.written = problem, study.strip(), written
         self.at, self.arms = columns
         self.values: dict[int, dict[int, Any]] = {}
@@ -227,7 +242,7 @@ class _Reader:
     def enter(self, k: int, line: list[Any]) -> None:
         """One more line."""
         mark = self.mark(self.cell("study", line))
-        for round_, arm, value in self.said(line):
+        for round_, arm, value in self.render(line):
             known = self.values.setdefault(round_, {})
             if mark and self.marks.setdefault(round_, mark) != mark:
                 raise InputError(
@@ -240,7 +255,7 @@ class _Reader:
                     now=mark,
                 )
             if arm is not None:
-                put(known, arm, value)
+                add_value(known, arm, value)
 
     def mark(self, cell: Any) -> str:
         """The mark of the round that a line is of; "" if it says none."""
@@ -256,10 +271,10 @@ class _Reader:
             remedy="give that one as {name}, or mend the column study",
             theirs=name if marked else str(cell),
             study=self.study,
-            name=Option("name"),
+            name=OptionHint("name"),
         )
 
-    def said(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
+    def render(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
         """Rounds, arms and values of a line; in a wide one, what is missing says nothing, because
         the arm need not be in the round.
         """
@@ -271,7 +286,7 @@ class _Reader:
         if not missing(cell):
             n = whole_number("n", cell, self.written)
             if n < 1:
-                raise must_be("n", n, "at least 1", "a blank value is missing")
+                raise invalid_argument("n", n, "at least 1", "a blank value is missing")
         if not self.arms:
             cell = self.cell("arm", line)
             arm, cell = self.arm("" if cell is None else cell), self.cell("value", line)
@@ -288,9 +303,9 @@ class _Reader:
         value = number(what, cell, self.written)
         return (value, n) if n > 1 else value
 
-    def repeated(self, grid: Grid) -> Sentence | None:
+    def repeated(self, grid: RawTable) -> Message | None:
         """A value that an arm has twice in a round, to many digits; or the whole table twice."""
-        if License.BINARY in claimed(self.problem.rewards):
+        if Assumption.BINARY in claimed_assumptions(self.problem.rewards):
             return None
         twice = {
             (round_, arm, value)
@@ -298,35 +313,37 @@ class _Reader:
             for arm, several in values.items()
             if isinstance(several, list) and len(several) <= FEW
             for value in several
-            if value is not None and several.count(value) > 1 and digits(value) >= DIGITS
+            if value is not None
+            and several.count(value) > 1
+            and significant_digits(value) >= DIGITS
         }
         half, odd = divmod(len(grid.lines), 2)
         if not odd and half > 2 and not twice:
             cells = [line for _, line in grid.lines]
             if cells[:half] == cells[half:]:
-                return Sentence(
+                return Message(
                     "table-doubled",
                     "The second half of the table, from line {line} on, repeats the first",
                     remedy="take it out, or {again} if all of it was measured twice",
                     line=grid.lines[half][0],
-                    again=Phrase("again"),
+                    again=PhraseHint("again"),
                 )
         if not twice:
             return None
-        lines = [(k, one) for k, line in grid.lines for one in self.said(line) if one in twice]
+        lines = [(k, one) for k, line in grid.lines for one in self.render(line) if one in twice]
         first = lines[0][1]
-        return Sentence(
+        return Message(
             "line-repeated",
             "Lines {lines:list} have the same value of arm {arm}, {value!r}",
             remedy="take out what is there twice, or {again} if it was measured twice",
             lines=[k for k, one in lines if one == first],
             arm=self.problem.label([first[1]] if first[1] is not None else []),
             value=first[2],
-            again=Phrase("again"),
+            again=PhraseHint("again"),
         )
 
 
-def put(known: dict[int, Any], arm: int, value: Any) -> None:
+def add_value(known: dict[int, Any], arm: int, value: Any) -> None:
     """One more value of an arm; None: it is missing."""
     if arm not in known:
         known[arm] = value
@@ -348,14 +365,14 @@ def whole(values: dict[int, Any]) -> dict[int, Any]:
     }
 
 
-def digits(value: Any) -> int:
+def significant_digits(value: Any) -> int:
     """How many digits a value has, from the first that is not 0 to the last.
 
     >>> digits(0.05120), digits(120.0), digits(1e-7)
     (3, 2, 1)
     """
     if isinstance(value, tuple):
-        return digits(value[0])
+        return significant_digits(value[0])
     mantissa = repr(abs(float(value))).split("e")[0].replace(".", "")
     return len(mantissa.strip("0"))
 
@@ -371,18 +388,18 @@ def totals(problem: Problem, frame: Any) -> tuple[Floats, Floats, Floats | None]
             several = [one for one in given if one is not None]
             for one in several:
                 value, n = one if isinstance(one, tuple) else (one, None)
-                if n is not None and not problem.rewards.known:
+                if n is not None and not problem.rewards.variance_known:
                     raise InputError(
                         "means-hide-spread",
                         "a mean of {n} values hides how they vary, which is needed here",
                         remedy="{instead}",
                         n=n,
-                        instead=Phrase("several values"),
+                        instead=PhraseHint("several values"),
                     )
-                if (why := problem.rewards.refused(value, n)) is not None:
-                    raise said_by(InputError, why)
+                if (why := problem.rewards.check_value(value, n)) is not None:
+                    raise error_from(InputError, why)
         except InputError as error:
-            raise error.within("arm {arm}", arm=problem.label([arm])) from None
+            raise error.with_context("arm {arm}", arm=problem.label([arm])) from None
         pairs = [one if isinstance(one, tuple) else (one, 1) for one in several]
         if not pairs:
             continue
@@ -391,6 +408,6 @@ def totals(problem: Problem, frame: Any) -> tuple[Floats, Floats, Floats | None]
         if counts[arm] > 1.0:
             squares = math.fsum(n * (value - means[arm]) ** 2 for value, n in pairs)
             spreads[arm] = math.sqrt(squares / (counts[arm] - 1.0))
-    low, high = problem.rewards.values(problem.d)
+    low, high = problem.rewards.support(problem.d)
     means[counts == 0.0] = min(max(0.0, low), high)
-    return means, counts, None if problem.rewards.known else spreads
+    return means, counts, None if problem.rewards.variance_known else spreads

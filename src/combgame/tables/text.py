@@ -6,8 +6,8 @@ import io
 import re
 from collections.abc import Callable
 
-from ..errors import InputError, must_be
-from .cells import SEPARATORS, Form, Grid
+from ..errors import InputError, invalid_argument
+from .cells import SEPARATORS, RawTable, TableFormat
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
@@ -18,7 +18,7 @@ SAYS = re.compile(r'"?sep=(.)"?[ \t,;]*(\r\n|\r|\n)', re.IGNORECASE)
 START = 100_000  # characters that are looked at to detect the separator
 
 
-def read_text(raw: bytes, known: Callable[[str], bool], sep: str | None = None) -> Grid:
+def read_text(raw: bytes, known: Callable[[str], bool], sep: str | None = None) -> RawTable:
     """known: whether a word of the first line is a column's name; sep: what stands between cells,
     if it is not to be detected.
     """
@@ -37,8 +37,8 @@ def read_text(raw: bytes, known: Callable[[str], bool], sep: str | None = None) 
     except csv.Error as error:
         raise unreadable(str(error)) from None
     head = rows.pop(0)[1] if rows else []
-    form = Form("text", encoding, sep)
-    return Grid([cell.strip() for cell in head], rows, form, text.endswith(("\n", "\r")))
+    form = TableFormat("text", encoding, sep)
+    return RawTable([cell.strip() for cell in head], rows, form, text.endswith(("\n", "\r")))
 
 
 def check_sep(sep: str | None) -> str | None:
@@ -48,7 +48,7 @@ def check_sep(sep: str | None) -> str | None:
     words = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t"}
     sep = words.get(sep, sep) if isinstance(sep, str) else sep
     if not isinstance(sep, str) or len(sep) != 1 or sep.isalnum() or sep in '"\r\n':
-        raise must_be("sep", sep, "one character, such as ';', or comma, semicolon or tab")
+        raise invalid_argument("sep", sep, "one character, such as ';', or comma, semicolon or tab")
     return sep
 
 

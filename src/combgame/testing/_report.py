@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .._values import is_value, short
+from .._values import is_value, short_repr
 from ..engine.dispatch import check_verbs
 from ..engine.state import Floats
-from ..errors import SEED, EngineError, must_be, whole
+from ..errors import SEED, EngineError, check_int, invalid_argument
 from ..simulation.runner import InitialState, Run
 
 
-class Tally:
+class CheckReport:
     """Checks by name, with how often each was made.
 
-    >>> tally = Tally("Mine()")
+    >>> tally = CheckReport("Mine()")
     >>> tally.add("argmax against all 15 sets", 50)
     >>> tally.add("samples are sets")
     >>> tally.tell()
@@ -44,25 +44,25 @@ class Tally:
             print(f"  {times:{max(width, 3)},} x  {check}")
 
 
-def check_part(name: str, part: Any, base: type, of: str) -> None:
+def check_part(name: str, kernel: Any, base: type, of: str) -> None:
     """A sentence, unless it is a description of its kind."""
-    if not isinstance(part, base):
+    if not isinstance(kernel, base):
         what = "an object (not a class) that derives from {base}"
-        raise must_be(name, part, what, of=of, base=base.__name__)
+        raise invalid_argument(name, kernel, what, of=of, base=base.__name__)
 
 
 def check_numbers(of: str, seed: Any, **least: Any) -> None:
     """A sentence, unless these are whole numbers: a seed, and how often something is tried."""
-    whole("seed", seed, 0, of=of, most=SEED)
+    check_int("seed", seed, 0, of=of, most=SEED)
     for name, number in least.items():
-        whole(name, number, 1, of=of)
+        check_int(name, number, 1, of=of)
 
 
-def named(part: Any) -> str:
+def named(kernel: Any) -> str:
     """A description in few words; the name of its class, where it is no value."""
-    if isinstance(part, str):
-        return repr(part)
-    return short(part) if is_value(part) else type(part).__name__
+    if isinstance(kernel, str):
+        return repr(kernel)
+    return short_repr(kernel) if is_value(kernel) else type(kernel).__name__
 
 
 def check_engines(
@@ -70,7 +70,7 @@ def check_engines(
     means: Floats,
     rounds: int,
     seed: int,
-    tally: Tally,
+    tally: CheckReport,
     compiled: bool = True,
 ) -> None:
     """Whether both engines make the same run, bit for bit. A part that is no NamedTuple runs
@@ -79,7 +79,7 @@ def check_engines(
     if not compiled:
         run = Run(replace(initial, engine="python"), means, seed)
         try:
-            check_verbs((run.game, run.rule))
+            check_verbs((run.kernel, run.rule))
         except EngineError as error:
             raise AssertionError(str(error)) from error
         tally.add("runs interpreted only: compiled=True compares the engines, and compiles first")
@@ -97,11 +97,11 @@ def check_engines(
         run.advance(rounds)
         runs.append(run)
     one, other = runs
-    assert same(tuple(one.seen), tuple(other.seen)), "the two engines saw different things."
+    assert same(tuple(one.stats), tuple(other.stats)), "the two engines saw different things."
     assert same(one.rule, other.rule), "the two engines left the rule in different states."
     assert same(one.stops, other.stops), "the two engines stopped in different rounds."
     tally.add(
-        f"the same run of {int(one.seen.clock[0]):,} rounds interpreted and compiled, bit for bit"
+        f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for bit"
     )
 
 

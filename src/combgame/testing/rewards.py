@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..engine.state import Floats, Ints
-from ..errors import CombGameError, either, must_be, real
+from ..errors import CombGameError, check_bool, invalid_argument, is_real
 from ..problem import Problem
-from ..rewards.base import License, RewardsBase, licensed, not_convex, spread_of
+from ..rewards.base import Assumption, RewardsBase, not_convex, spread_of, valid_assumptions
 from ..rules.presets import make_rule
 from ..simulation.runner import InitialState
 from ..stopping.base import NEVER
 from ..structures import Arms, Subsets
-from ._report import Tally, check_engines, check_numbers, check_part, named
+from ._report import CheckReport, check_engines, check_numbers, check_part, named
 
 D = 4
 DRAWN = 20_000  # values of an arm
@@ -25,16 +25,18 @@ FAR = 6.0  # standard errors that an average may be off: once in 10^9 checks
 CLOSE = 1e-6  # of what a number may be off
 
 
-def check_numbered(rewards: RewardsBase, low: float, high: float, rng: Any, tally: Tally) -> None:
+def check_permuted(
+    rewards: RewardsBase, low: float, high: float, rng: Any, tally: CheckReport
+) -> None:
     """Arm by arm, figures and verbs."""
     order = np.roll(np.arange(D), 1)  # no arm keeps its number
-    other = rewards.numbered(order)
+    other = rewards.permuted(order)
     if other is None:
         tally.add("runs keep the given numbers of arms: `numbered` does not say how to change them")
         return
     _check_figures(rewards, other, order)
-    least, most = rewards.range(D)
-    one, two = rewards.part(least, most), other.part(least[order], most[order])
+    least, most = rewards.mean_range(D)
+    one, two = rewards.kernel(least, most), other.kernel(least[order], most[order])
     for i, arm in enumerate(order.tolist()):
         x, y = rng.uniform(low, high, 2)
         _check_verbs(one, two, arm, i, (float(x), float(y), high, 10.0 ** rng.uniform(-1.0, 2.0)))
@@ -44,16 +46,16 @@ def check_numbered(rewards: RewardsBase, low: float, high: float, rng: Any, tall
 
 def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> None:
     """What a description says of its arms."""
-    (low, high), (lower, higher) = rewards.range(D), other.range(D)
+    (low, high), (lower, higher) = rewards.mean_range(D), other.mean_range(D)
     mine, theirs = _spread(rewards), _spread(other)
-    group, moved = rewards.groups(D), other.groups(D)
+    group, moved = rewards.variance_groups(D), other.variance_groups(D)
     for what, a, b, alike in (
         ("range", low, lower, np.array_equal(low[order], lower)),
         ("range", high, higher, np.array_equal(high[order], higher)),
         ("spread", mine, theirs, np.array_equal(mine[order], theirs)),
         ("groups", group, moved, np.array_equal(_pairs(group[order]), _pairs(moved))),
-        ("licenses", sorted(licensed(rewards)), sorted(licensed(other)), None),
-        ("values", rewards.values(D), other.values(D), None),
+        ("assumptions", sorted(valid_assumptions(rewards)), sorted(valid_assumptions(other)), None),
+        ("values", rewards.support(D), other.support(D), None),
     ):
         assert a == b if alike is None else alike, (
             f"{what}() is {a}, but {b} with arm order[i] called i, order = {order.tolist()}: "
@@ -99,8 +101,8 @@ def _check_verbs(
 
 def _check_draws(one: Any, two: Any, arm: int, i: int, mean: float, rng: Any) -> None:
     """What is drawn of an arm varies alike, whatever its number."""
-    mine = np.array([one.draw(mean, arm, rng) for _ in range(DRAWN)]) - mean
-    theirs = np.array([two.draw(mean, i, rng) for _ in range(DRAWN)]) - mean
+    mine = np.array([one.sample(mean, arm, rng) for _ in range(DRAWN)]) - mean
+    theirs = np.array([two.sample(mean, i, rng) for _ in range(DRAWN)]) - mean
     for power, what in ((1, "mean"), (2, "variance")):
         a, b = mine**power, theirs**power
         error = FAR * math.sqrt((float(a.var()) + float(b.var())) / DRAWN)
@@ -110,7 +112,7 @@ def _check_draws(one: Any, two: Any, arm: int, i: int, mean: float, rng: Any) ->
         )
 
 
-EXACT = (License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL)
+EXACT = (Assumption.GAUSSIAN, Assumption.NORMAL, Assumption.EXPONENTIAL)
 
 
 def check_rewards(
@@ -138,12 +140,12 @@ def check_rewards(
     """
     check_part("rewards", rewards, RewardsBase, of="check_rewards")
     check_numbers("check_rewards", seed, trials=trials)
-    either("compiled", compiled, of="check_rewards")
-    if not (real(low) and real(high) and -math.inf < low < high < math.inf):
-        raise must_be("low, high", (low, high), "two numbers, the lower one first")
-    tally, rng = Tally(named(rewards)), np.random.default_rng(seed)
-    rewards.check(D)
-    least, most = rewards.range(D)
+    check_bool("compiled", compiled, of="check_rewards")
+    if not (is_real(low) and is_real(high) and -math.inf < low < high < math.inf):
+        raise invalid_argument("low, high", (low, high), "two numbers, the lower one first")
+    tally, rng = CheckReport(named(rewards)), np.random.default_rng(seed)
+    rewards.check_arms(D)
+    least, most = rewards.mean_range(D)
     assert (least < low).all() and (high < most).all(), (
         f"means from {low} to {high} are tried, but range() says [{least[0]}, {most[0]}]: give "
         "check_rewards low and high inside."
@@ -157,21 +159,21 @@ def check_rewards(
     tally.add("divergence: convex in its second argument, on a grid over range()")
     # bounds on the means that bind now and then
     narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
-    free, boxed = rewards.part(least, most), rewards.part(*narrow)
+    free, boxed = rewards.kernel(least, most), rewards.kernel(*narrow)
     for _ in range(trials):
         mean = rng.uniform(low, high, D)
         weight = 10.0 ** rng.uniform(-1.0, 2.0, D)
-        for part, (a, b) in ((free, (least, most)), (boxed, narrow)):
+        for kernel, (a, b) in ((free, (least, most)), (boxed, narrow)):
             box = np.column_stack((a, b))
-            _check_divergence(part, mean, box, tally)
-            _check_moves(part, mean, weight, box, rng, tally)
-            _check_distances(part, mean, weight, box, rng, tally)
+            _check_divergence(kernel, mean, box, tally)
+            _check_moves(kernel, mean, weight, box, rng, tally)
+            _check_distances(kernel, mean, weight, box, rng, tally)
     for truth in (low, 0.5 * (low + high), high):
         for arm in range(D):
             _check_values(rewards, free, truth, arm, rng, tally)
-    check_numbered(rewards, low, high, rng, tally)
+    check_permuted(rewards, low, high, rng, tally)
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
-    setup = make_rule("uniform").setup(problem)
+    setup = make_rule("uniform").bind(problem)
     means = np.linspace(high, low, D)
     check_engines(InitialState(problem, setup, NEVER), means, 100, seed, tally, compiled)
     tally.tell()
@@ -181,27 +183,29 @@ def _near(got: float, wanted: float, size: float = 0.0) -> bool:
     return abs(got - wanted) <= CLOSE * (abs(wanted) + size) + 1e-12
 
 
-def _check_divergence(part: Any, mean: Floats, box: Floats, tally: Tally) -> None:
+def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport) -> None:
     for arm, x in enumerate(mean):
         low, high = (float(np.clip(end, x - 3.0, x + 3.0)) for end in box[arm])
-        assert abs(part.divergence(x, x, arm)) <= 1e-12, (
-            f"divergence({x}, {x}) is {part.divergence(x, x, arm)}, not 0."
+        assert abs(kernel.divergence(x, x, arm)) <= 1e-12, (
+            f"divergence({x}, {x}) is {kernel.divergence(x, x, arm)}, not 0."
         )
         for end in (low, high):
-            steps = [part.divergence(x, x + s * (end - x), arm) for s in np.linspace(0.0, 0.99, 12)]
+            steps = [
+                kernel.divergence(x, x + s * (end - x), arm) for s in np.linspace(0.0, 0.99, 12)
+            ]
             assert all(a <= b + 1e-12 for a, b in pairwise(steps)), (
                 f"divergence({x}, y) does not rise as y goes from {x} to {end}: {steps}."
             )
-        top = part.divergence(x, x + 0.9 * (high - x), arm)
+        top = kernel.divergence(x, x + 0.9 * (high - x), arm)
         for level in (0.01 * top, 0.5 * top):
             for name, y, end in (
-                ("upper", part.upper(x, level, arm), high),
-                ("lower", part.lower(x, level, arm), low),
+                ("upper", kernel.kl_ucb(x, level, arm), high),
+                ("lower", kernel.kl_lcb(x, level, arm), low),
             ):
-                beyond = part.divergence(x, end, arm) < level
-                assert beyond or _near(part.divergence(x, y, arm), level, 1e-3), (
+                beyond = kernel.divergence(x, end, arm) < level
+                assert beyond or _near(kernel.divergence(x, y, arm), level, 1e-3), (
                     f"{name}({x}, {level}) is {y}, where the divergence is "
-                    f"{part.divergence(x, y, arm)}."
+                    f"{kernel.divergence(x, y, arm)}."
                 )
                 assert (y >= x) == (name == "upper") or y == x, (
                     f"{name}({x}, {level}) is {y}, on the wrong side."
@@ -226,33 +230,36 @@ def _search(cost: Any, low: float, high: float) -> float:
 
 
 def _check_moves(
-    part: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: Tally
+    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: CheckReport
 ) -> None:
     for arm, x in enumerate(mean):
         low, high = (float(np.clip(end, x - 50.0, x + 50.0)) for end in box[arm])
-        inside = part.project(x, arm)
+        inside = kernel.project(x, arm)
         assert inside == min(max(x, box[arm, 0]), box[arm, 1]), (
             f"project({x}) is {inside} with the bounds {box[arm].tolist()}."
         )
         w = float(weight[arm])
-        slope = float(rng.normal()) * w * 0.5 * part.divergence(x, 0.5 * (x + high), arm)
-        y = part.move(x, w, slope, arm)
+        slope = float(rng.normal()) * w * 0.5 * kernel.divergence(x, 0.5 * (x + high), arm)
+        y = kernel.best_shift(x, w, slope, arm)
 
         def cost(y: float, x: float = x, w: float = w, slope: float = slope, arm: int = arm) -> Any:
-            return w * part.divergence(x, y, arm) - slope * y
+            return w * kernel.divergence(x, y, arm) - slope * y
 
         best = _search(cost, low, high)
         assert cost(y) <= cost(best) + CLOSE * (abs(cost(best)) + abs(slope)), (
             f"move({x}, {w}, {slope}) is {y}, but {best} is better for the bounds "
             f"{box[arm].tolist()}."
         )
-        off, paid, rate = part.step(x, w, slope, arm)
-        assert _near(off, y - x, abs(x)) and _near(paid, w * part.divergence(x, y, arm), 1e-3), (
+        off, paid, rate = kernel.best_shift_with_gradient(x, w, slope, arm)
+        assert _near(off, y - x, abs(x)) and _near(paid, w * kernel.divergence(x, y, arm), 1e-3), (
             f"step({x}, {w}, {slope}) says ({off}, {paid}), but move goes by {y - x}, which costs "
-            f"{w * part.divergence(x, y, arm)}."
+            f"{w * kernel.divergence(x, y, arm)}."
         )
         h = 1e-5 * max(abs(slope), 1e-3 * w)
-        ahead, behind = part.move(x, w, slope + h, arm), part.move(x, w, slope - h, arm)
+        ahead, behind = (
+            kernel.best_shift(x, w, slope + h, arm),
+            kernel.best_shift(x, w, slope - h, arm),
+        )
         if low < behind and ahead < high:
             assert abs((ahead - behind) / (2.0 * h) - rate) <= 1e-3 * rate + 1e-9, (
                 f"step({x}, {w}, {slope}) says that y moves by {rate} per slope, but it moves by "
@@ -261,36 +268,39 @@ def _check_moves(
     tally.add("project, move and step, against a search", len(mean))
 
 
-def _least(part: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
+def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
     """What it costs arm j to overtake arm i: the best place to meet, or each at its own end."""
-    if part.project(mean[j], j) >= part.project(mean[i], i):
+    if kernel.project(mean[j], j) >= kernel.project(mean[i], i):
         return float(
-            sum(weight[a] * part.divergence(mean[a], part.project(mean[a], a), a) for a in (i, j))
+            sum(
+                weight[a] * kernel.divergence(mean[a], kernel.project(mean[a], a), a)
+                for a in (i, j)
+            )
         )
 
     def cost(y: float) -> Any:
         """Arm i comes down to y, arm j up to it, neither beyond its own mean or its bounds."""
-        down, up = min(y, part.project(mean[i], i)), max(y, part.project(mean[j], j))
-        return weight[i] * part.divergence(mean[i], down, i) + weight[j] * part.divergence(
+        down, up = min(y, kernel.project(mean[i], i)), max(y, kernel.project(mean[j], j))
+        return weight[i] * kernel.divergence(mean[i], down, i) + weight[j] * kernel.divergence(
             mean[j], up, j
         )
 
-    low = max(box[i, 0], part.project(mean[j], j))
-    high = min(box[j, 1], part.project(mean[i], i))
+    low = max(box[i, 0], kernel.project(mean[j], j))
+    high = min(box[j, 1], kernel.project(mean[i], i))
     if low > high:
         return math.inf
     return float(cost(_search(cost, float(low), float(high))))
 
 
 def _check_distances(
-    part: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: Tally
+    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: CheckReport
 ) -> None:
     arms, sign, out = np.zeros(D, np.int64), np.zeros(D), np.zeros(D)
     costs = {}
     for i, j in permutations(range(D), 2):
         arms[:2], sign[:2] = (i, j), (-1.0, 1.0)
-        got, wanted = part.distance(mean, weight, arms, sign, 2, out), 0.0
-        costs[i, j] = wanted = _least(part, mean, weight, i, j, box)
+        got, wanted = kernel.transportation_cost(mean, weight, arms, sign, 2, out), 0.0
+        costs[i, j] = wanted = _least(kernel, mean, weight, i, j, box)
         where = f"for arm {j} to overtake arm {i} at {mean.tolist()}, weights {weight.tolist()}"
         assert got <= wanted + CLOSE * abs(wanted) + 1e-12, (
             f"distance is {got}, but {wanted} is enough {where}: what is too large stops runs too "
@@ -299,7 +309,7 @@ def _check_distances(
         assert got >= wanted - 1e-3 * abs(wanted) - 1e-9, (
             f"distance is {got}, but no less than {wanted} is needed {where}."
         )
-        blurs = part.blur(weight[i], i), part.blur(weight[j], j)
+        blurs = kernel.quadratic_variance(weight[i], i), kernel.quadratic_variance(weight[j], j)
         if min(blurs) >= 0.0 and mean[i] > mean[j]:
             closed = (mean[i] - mean[j]) ** 2 / (2.0 * sum(blurs))
             assert closed <= wanted + CLOSE * abs(wanted) + 1e-12, (
@@ -309,14 +319,14 @@ def _check_distances(
     value, cost, best = np.zeros(1), np.zeros(3), np.zeros(D)
     i = int(rng.integers(D))
     best[i] = 1.0
-    j = part.closest(mean, weight, i, best, value)
+    j = kernel.cheapest_challenger(mean, weight, i, best, value)
     least = min(costs[i, other] for other in range(D) if other != i)
     assert _near(value[0], least, 1e-3) and _near(costs[i, j], least, 1e-3), (
         f"closest says that arm {j} overtakes arm {i} at the cost {value[0]}, but {least} is the "
         f"least, at {mean.tolist()}, weights {weight.tolist()}."
     )
     best[(i + 1) % D] = 1.0
-    part.swap(mean, weight, best, cost)
+    kernel.cheapest_exchange(mean, weight, best, cost)
     wanted = min(costs[a, b] for a in range(D) for b in range(D) if best[a] > best[b])
     assert _near(cost[2], wanted, 1e-3), (
         f"swap says {cost.tolist()}, but the cheapest exchange costs {wanted}, at {mean.tolist()}, "
@@ -327,13 +337,13 @@ def _check_distances(
 
 
 def _check_values(
-    rewards: RewardsBase, part: Any, mean: float, arm: int, rng: Any, tally: Tally
+    rewards: RewardsBase, kernel: Any, mean: float, arm: int, rng: Any, tally: CheckReport
 ) -> None:
     """What is drawn of an arm: its mean, its range, and how it varies, as far as licences say
     so.
     """
-    drawn = np.array([part.draw(mean, arm, rng) for _ in range(DRAWN)])
-    what, (bottom, top) = f"draw({mean}, {arm})", rewards.values(D)
+    drawn = np.array([kernel.sample(mean, arm, rng) for _ in range(DRAWN)])
+    what, (bottom, top) = f"draw({mean}, {arm})", rewards.support(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
         f"{what} returned values from {drawn.min()} to {drawn.max()}, but values() says "
         f"[{bottom}, {top}]."
@@ -344,10 +354,12 @@ def _check_values(
     )
     assert drawn.min() < drawn.max(), f"{DRAWN:,} values of {what} are all {drawn[0]}."
     tally.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
-    held = licensed(rewards)
-    if rewards.known and held & set(EXACT):
+    held = valid_assumptions(rewards)
+    if rewards.variance_known and held & set(EXACT):
         h = 1e-3 * spread
-        curve = (part.divergence(mean, mean + h, arm) + part.divergence(mean, mean - h, arm)) / h**2
+        curve = (
+            kernel.divergence(mean, mean + h, arm) + kernel.divergence(mean, mean - h, arm)
+        ) / h**2
         off = (drawn - mean) ** 2
         error = FAR * float(off.std()) / math.sqrt(DRAWN)
         assert abs(off.mean() - 1.0 / curve) <= error + 1e-3 / curve, (
@@ -355,7 +367,7 @@ def _check_values(
             f"that of a family with the variance {1.0 / curve}."
         )
         tally.add("the variance of the values drawn is that of the divergence")
-    if License.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
+    if Assumption.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
         for pull in (-1.5, -0.5, 0.5, 1.5):
             tilted = np.exp(pull / sigma[arm] * (drawn - mean))
             error = FAR * float(tilted.std()) / math.sqrt(DRAWN)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.state import Floats, Ints, arms_of
-from ..errors import InputError, either
+from ..errors import InputError, check_bool
 from ..problem import Problem
 from ..rewards import Gaussian
 from ..rules import RuleBase
-from ..rules.checks import GuardedSetup
+from ..rules.checks import CheckedBoundRule
 from ..rules.presets import make_rule
 from ..simulation.api import simulate
 from ..simulation.result import Simulation
@@ -21,7 +21,7 @@ from ..simulation.runner import InitialState, Run
 from ..stopping.base import LISTED, StoppingBase
 from ..stopping.registry import make_stopping
 from ..structures import Arms, Subsets
-from ._report import Tally, check_engines, check_numbers, check_part, named
+from ._report import CheckReport, check_engines, check_numbers, check_part, named
 from .stopping import refuted
 
 NUMBERED = Problem(Subsets(6, 2), Arms(6), Gaussian(0.1))
@@ -41,16 +41,16 @@ class Trial(NamedTuple):
 
     def truth(self) -> Floats:
         """Return the means as the problem that is maximised has them."""
-        return self.problem.inside(self.problem.means(self.means))
+        return self.problem.to_internal(self.problem.check_means(self.means))
 
 
 DISTINCT = Trial(NUMBERED, APART)
 
 
-def check_impartial(
+def check_symmetric(
     rule: RuleBase,
     seed: int,
-    tally: Tally,
+    tally: CheckReport,
     trial: Trial = DISTINCT,
     compiled: bool = True,
 ) -> None:
@@ -74,7 +74,7 @@ def check_impartial(
         assert off[arm] <= OFF + FAR * error[arm], (
             f"arm {arm} is in {usual[:, arm].mean():.0%} of the plays where it is called "
             f"{int(np.argsort(ranked)[arm])}, but in {other[:, arm].mean():.0%} of them where it "
-            f"is called {int(np.argsort(order)[arm])}: leave `impartial` (or `numbered`) out of a "
+            f"is called {int(np.argsort(order)[arm])}: leave `symmetric` (or `numbered`) out of a "
             "rule that names arms, so that its runs keep the given numbers."
         )
         tally.add(
@@ -89,21 +89,21 @@ def _plays(
     cannot be done.
     """
     numbered = getattr(rule, "numbered", None)
-    made, means = trial.problem.numbered(order), trial.truth()[order]
+    made, means = trial.problem.permuted(order), trial.truth()[order]
     alike = numbered(order) if numbered is not None and made is not None else None
     if made is None or alike is None:
         return None
     stopping = make_stopping(trial.threshold, made, [NEVER])
-    setup, shares = alike.setup(made), np.zeros((runs, order.size))
+    setup, shares = alike.bind(made), np.zeros((runs, order.size))
     initial = InitialState(made, setup, stopping, 1, engine)
     for number in range(runs):
         run = Run(initial, means, seed, number)
         first = len(run.start)
         run.advance(first)
-        before = run.seen.counts.copy()
+        before = run.stats.counts.copy()
         run.advance(first + ROUNDS)
-        played = max(int(run.seen.clock[0]) - first, 1)
-        shares[number, order] = (run.seen.counts - before) / played
+        played = max(int(run.stats.n_rounds[0]) - first, 1)
+        shares[number, order] = (run.stats.counts - before) / played
     return shares
 
 
@@ -125,7 +125,7 @@ def check_rule(
     compiled: bool = False,
 ) -> None:
     """Whether a rule plays sets of the structure every round, changes nothing of what was seen,
-    plays alike whatever the arms are called if it says so (`impartial`), and errs no more than a
+    plays alike whatever the arms are called if it says so (`symmetric`), and errs no more than a
     proved threshold lets it; prints that, and how often it finds the best answer.
 
     problem and means: another place to try it than two of six arms. threshold: for rewards that
@@ -145,15 +145,15 @@ def check_rule(
         raise InputError("half-an-instance", text, remedy="give both, or neither")
     make_rule(rule)  # or a sentence
     check_numbers("check_rule", seed, rounds=rounds)
-    either("compiled", compiled, of="check_rule")
+    check_bool("compiled", compiled, of="check_rule")
     if problem is not None:
         check_part("problem", problem, Problem, of="check_rule")
-    tally = Tally(named(rule))
+    tally = CheckReport(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
     check_plays(rule, rounds, seed, tally, Trial(where, truth, threshold), compiled)
     place = DISTINCT if problem is None else Trial(problem, means)
     trial = place._replace(threshold=threshold)
-    check_impartial(make_rule(rule), seed, tally, trial, compiled)
+    check_symmetric(make_rule(rule), seed, tally, trial, compiled)
     sim = simulate(
         where,
         truth,
@@ -169,7 +169,7 @@ def check_rule(
     tally.tell()
 
 
-def _check_answers(sim: Simulation, threshold: str, tally: Tally) -> None:
+def _check_answers(sim: Simulation, threshold: str, tally: CheckReport) -> None:
     """How often runs ended right; under a proved threshold, not too often wrong."""
     right, capped = int((sim.correct & ~sim.capped).sum()), int(sim.capped.sum())
     wrong = STOPPED - right - capped
@@ -189,31 +189,31 @@ def check_plays(
     rule: "str | RuleBase",
     rounds: int,
     seed: int,
-    tally: Tally,
+    tally: CheckReport,
     trial: Trial = USUAL,
     compiled: bool = True,
 ) -> None:
     """Every play against all sets, or what the structure says of it; both engines."""
     where, truth = trial.problem, trial.truth()
     stopping = make_stopping(trial.threshold, where, [NEVER])
-    watched, actions = GuardedSetup(make_rule(rule), where), where.actions
-    sets = set(actions.sets(LISTED)) if (actions.size() or LISTED + 1) <= LISTED else None
+    watched, actions = CheckedBoundRule(make_rule(rule), where), where.actions
+    sets = set(actions.to_list(LISTED)) if (actions.n_sets() or LISTED + 1) <= LISTED else None
     known = "one of all " + f"{len(sets):,}" if sets is not None else "a set of the structure"
     run = Run(InitialState(where, watched, stopping, 1, "python"), truth, seed, 0)
     for t in range(rounds):
-        before = run.seen.counts.copy()
+        before = run.stats.counts.copy()
         try:
             run.advance(t + 1)
         except InputError as error:
             raise AssertionError(str(error)) from error
-        played = arms_of(run.view.action)
+        played = arms_of(run.state.action)
         assert sets is None or played in sets, (
             f"in round {t} the rule played {played}, not an action."
         )
-        assert np.array_equal(run.seen.counts - before, run.view.action), (
+        assert np.array_equal(run.stats.counts - before, run.state.action), (
             f"in round {t} something else was observed than what the rule played."
         )
         tally.add(f"the action is {known}, and was observed")
         tally.add("nothing else was written, bit for bit")
-    initial = InitialState(where, watched.setup, stopping)
+    initial = InitialState(where, watched.bound, stopping)
     check_engines(initial, truth, rounds, seed, tally, compiled)

@@ -17,7 +17,7 @@ from ..simulation.runner import InitialState, Run
 from ..stopping.base import LISTED, Stopping, StoppingBase, check_level
 from ..stopping.registry import make_stopping
 from ..structures import Arms, Subsets
-from ._report import Tally, check_engines, check_numbers, check_part, named
+from ._report import CheckReport, check_engines, check_numbers, check_part, named
 
 PROBLEM = Problem(Subsets(5, 2), Arms(5), Gaussian(0.5))
 MEANS = (1.0, 0.6, 0.5, 0.4, 0.3)
@@ -46,12 +46,12 @@ def check_stopping(
     check_numbers("check_stopping", seed, runs=runs, rounds=rounds)
     where = PROBLEM if problem is None else problem
     check_part("problem", where, Problem, of="check_stopping")
-    truth = where.inside(where.means(MEANS if means is None else means))
-    tally = Tally(named(threshold))
+    truth = where.to_internal(where.check_means(MEANS if means is None else means))
+    tally = CheckReport(named(threshold))
     with in_words():
         stopping = make_stopping(threshold, where, DELTAS)
     _check_levels(stopping, tally)
-    setup = make_rule("uniform").setup(where)
+    setup = make_rule("uniform").bind(where)
     initial = InitialState(where, setup, stopping, len(DELTAS), "python")
     _check_stops(stopping, where, Run(initial, truth, seed), tally)
     check_engines(initial, truth, rounds, seed, tally)
@@ -66,7 +66,7 @@ def check_stopping(
         runs=runs,
         seed=seed,
         max_rounds=rounds,
-        ties="run",
+        on_tie="run",
     )
     errors = int((~sim.capped & ~sim.correct).sum())
     assert not refuted(errors, runs, DELTAS[0]), (
@@ -102,12 +102,12 @@ def in_words() -> Iterator[None]:
         raise AssertionError(str(error)) from error
 
 
-def _check_levels(stopping: Stopping, tally: Tally) -> None:
+def _check_levels(stopping: Stopping, tally: CheckReport) -> None:
     for t in ROUNDS:
-        for which in range(len(DELTAS)):
+        for index in range(len(DELTAS)):
             with in_words():
-                check_level(stopping.name, stopping.threshold, t, which)
-        levels = [stopping.threshold.level(t, which) for which in range(len(DELTAS))]
+                check_level(stopping.name, stopping.threshold, t, index)
+        levels = [stopping.threshold.critical_value(t, index) for index in range(len(DELTAS))]
         assert levels == sorted(levels), (
             f"level({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller delta "
             "must not ask for less."
@@ -115,27 +115,39 @@ def _check_levels(stopping: Stopping, tally: Tally) -> None:
         tally.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
 
 
-def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: Tally) -> None:
+def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: CheckReport) -> None:
     """Round by round, against the evidence for every rival, until the first delta has stopped."""
-    d, judge = problem.d, run.game.judge
-    answers = [vector(s, d) for s in problem.answers.sets(LISTED)]
+    d, stopping_kernel = problem.d, run.kernel.stopping
+    answers = [vector(s, d) for s in problem.answers.to_list(LISTED)]
     arms, sign, spare = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
     start = len(run.start)
     for t in range(start, 100_000):
         run.advance(t)
-        seen, view = run.seen, run.view
-        others = [one for one in answers if (one != view.best).any()]
-        if stopping.watch is None:
+        stats, state = run.stats, run.state
+        others = [one for one in answers if (one != state.leader).any()]
+        if stopping.make_kernel is None:
             values = [
-                against(run.game.rewards, seen.mean, seen.counts, view.best, arms, sign, one, spare)
+                against(
+                    run.kernel.rewards,
+                    stats.mean,
+                    stats.counts,
+                    state.leader,
+                    arms,
+                    sign,
+                    one,
+                    spare,
+                )
                 for one in others
             ]
         else:
-            values = [judge.versus(run.game, seen, view.best, one) for one in others]
-        least, level = min(values), judge.level(t, 0)
-        evidence = float(view.evidence[0])
+            values = [
+                stopping_kernel.evidence_against(run.kernel, stats, state.leader, one)
+                for one in others
+            ]
+        least, level = min(values), stopping_kernel.critical_value(t, 0)
+        evidence = float(state.evidence[0])
         # a judge may return more while nothing can stop
-        if stopping.watch is None or evidence > level:
+        if stopping.make_kernel is None or evidence > level:
             assert evidence <= least + 1e-9 * abs(least) + 1e-12, (
                 f"after {t} rounds the evidence is said to be {evidence}, but against "
                 f"{arms_of(others[int(np.argmin(values))])} it is {least}."

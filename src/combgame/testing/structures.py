@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.kernels import leaves_of
+from ..engine.kernels import iter_leaves
 from ..engine.likelihood_ratio import against
 from ..engine.state import arms_of, vector
 from ..engine.user_code import SIGNATURE
-from ..errors import CombGameError, either
+from ..errors import CombGameError, check_bool
 from ..problem import Problem
 from ..rewards import Bernoulli, Gaussian
 from ..rules.presets import make_rule
 from ..simulation.runner import InitialState
 from ..stopping.base import LISTED, NEVER
 from ..structures import StructureBase
-from ._report import Tally, check_engines, check_numbers, check_part, named
+from ._report import CheckReport, check_engines, check_numbers, check_part, named
 
 MANY = 200  # sets that a nearest alternative is compared with
 
@@ -26,7 +26,7 @@ def check_structure(
     """Whether what a structure says of itself is so: argmax and nearest against all its sets, or
     those that argmax has met if it cannot be listed; membership, covering, samples, the numbers
     that thresholds are made of, and, if there are at most 5000 sets, by what they differ
-    (`exchange`), which is not tried if there are more: prove it, or try a smaller structure. Prints
+    (`neighbourhood`), which is not tried if there are more: prove it, or try a smaller structure. Prints
     what was checked. compiled: also whether both engines agree; it is compiled first, once.
 
     >>> from combgame import Subsets
@@ -42,15 +42,15 @@ def check_structure(
     """
     check_part("structure", structure, StructureBase, of="check_structure")
     check_numbers("check_structure", seed, trials=trials)
-    either("compiled", compiled, of="check_structure")
-    tally = Tally(named(structure))
-    rng, part, out = np.random.default_rng(seed), structure.part(), np.zeros(structure.d)
+    check_bool("compiled", compiled, of="check_structure")
+    tally = CheckReport(named(structure))
+    rng, kernel, out = np.random.default_rng(seed), structure.kernel(), np.zeros(structure.d)
     try:
-        sets = structure.sets(LISTED)
+        sets = structure.to_list(LISTED)
     except CombGameError:
         sets = []
     if sets:
-        size = structure.size()
+        size = structure.n_sets()
         assert size is None or size == len(sets), (
             f"size() says {size} but there are {len(sets)} sets."
         )
@@ -58,7 +58,7 @@ def check_structure(
     met: set[tuple[int, ...]] = set()
     for _ in range(trials):
         score = rng.normal(size=structure.d) * 10.0 ** rng.integers(-3, 4)
-        part.argmax(score, out)
+        kernel.argmax(score, out)
         assert set(np.unique(out)) <= {0.0, 1.0}, f"argmax wrote {out}, which is not a 0/1 vector."
         assert _member(structure, out), (
             f"argmax returned {arms_of(out)}, which contains() says is not a set."
@@ -71,7 +71,7 @@ def check_structure(
             assert got >= best - 1e-9 * max(1.0, abs(best)), (
                 f"argmax reached {got}, but {best} is possible."
             )
-        part.sample(rng, out)
+        kernel.sample(rng, out)
         assert _member(structure, out), (
             f"sample returned {arms_of(out)}, which contains() says is not a set."
         )
@@ -79,7 +79,7 @@ def check_structure(
     tally.add(f"argmax is a set, and the best of {many}", trials)
     tally.add("a sample is a set", trials)
     covered = {a for s in structure.covering() for a in s}
-    assert covered == structure.observable(), "covering() does not see every observable arm."
+    assert covered == structure.observable_arms(), "covering() does not see every observable arm."
     for s in structure.covering():
         assert _member(structure, vector(s, structure.d)), (
             f"covering() has {s}, which contains() says is not a set."
@@ -103,14 +103,14 @@ def check_structure(
     tally.tell()
 
 
-def _check_run(structure: StructureBase, rng: Any, tally: Tally, compiled: bool) -> None:
+def _check_run(structure: StructureBase, rng: Any, tally: CheckReport, compiled: bool) -> None:
     """As actions and answers of a problem, in both engines."""
-    leaves = (*leaves_of(structure.part()), *leaves_of(structure.answer_part()))
+    leaves = (*iter_leaves(structure.kernel()), *iter_leaves(structure.answer_kernel()))
     if any(isinstance(leaf, SIGNATURE) for leaf in leaves):
         tally.add("a Python function, which is not compiled")
         return
     problem = Problem(structure, None, Gaussian(1.0))
-    setup = make_rule("uniform").setup(problem)
+    setup = make_rule("uniform").bind(problem)
     initial = InitialState(problem, setup, NEVER)
     check_engines(initial, rng.normal(size=structure.d), 30, 0, tally, compiled)
 
@@ -120,9 +120,9 @@ def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None
     rows = np.array([vector(s, structure.d) for s in known[:500]])
     apart = int((rows[:, None, :] != rows[None, :, :]).sum(axis=2).max())
     for name, said, least in (
-        ("size_bound", structure.size_bound(), len(known)),
-        ("largest", structure.largest(), int(rows.sum(axis=1).max())),
-        ("difference_bound", structure.difference_bound(), apart),
+        ("n_sets_bound", structure.n_sets_bound(), len(known)),
+        ("largest", structure.max_size(), int(rows.sum(axis=1).max())),
+        ("max_difference_bound", structure.max_difference_bound(), apart),
     ):
         assert said >= least, (
             f"{name}() says {said}, but it is at least {least}: a threshold would be too low."
@@ -132,15 +132,15 @@ def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None
 def _check_nearest(
     structure: StructureBase, known: list[tuple[int, ...]], trial: int, rng: Any
 ) -> None:
-    """`nearest` of random means, some of them almost tied, and random weights, some of them 0, for
+    """`nearest_alternative` of random means, some of them almost tied, and random weights, some of them 0, for
     one of three kinds of rewards.
     """
-    d, part = structure.d, structure.answer_part()
+    d, kernel = structure.d, structure.answer_kernel()
     free = np.full(d, np.inf)
     kind, rewards = (
-        ("Gaussian", Gaussian(rng.uniform(0.3, 2.0, d).tolist()).part(-free, free)),
-        ("Bernoulli", Bernoulli().part(np.zeros(d), np.ones(d))),
-        ("Gaussian with bounds", Gaussian(1.0).part(np.full(d, 0.2), np.full(d, 0.8))),
+        ("Gaussian", Gaussian(rng.uniform(0.3, 2.0, d).tolist()).kernel(-free, free)),
+        ("Bernoulli", Bernoulli().kernel(np.zeros(d), np.ones(d))),
+        ("Gaussian with bounds", Gaussian(1.0).kernel(np.full(d, 0.2), np.full(d, 0.8))),
     )[trial % 3]
     mean, weight = rng.random(d), 10.0 ** rng.uniform(-2.0, 2.0, d)
     if trial % 4 == 3:
@@ -148,8 +148,8 @@ def _check_nearest(
     if trial % 5 == 4:
         weight[rng.integers(d)] = 0.0
     best, rival, alternative, spare = np.zeros((4, d))
-    part.argmax(np.array([rewards.project(x, a) for a, x in enumerate(mean)]), best)
-    got = part.nearest(rewards, mean, weight, best, rival, alternative)
+    kernel.argmax(np.array([rewards.project(x, a) for a, x in enumerate(mean)]), best)
+    got = kernel.nearest_alternative(rewards, mean, weight, best, rival, alternative)
     where = f"for {kind} rewards, means {mean.tolist()} and weights {weight.tolist()}"
     arms, sign = np.zeros(d, np.int64), np.zeros(d)
     others = [s for s in known if s != arms_of(best)]
@@ -176,11 +176,11 @@ def _check_nearest(
 
 def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: Any) -> None:
     """Whether every set I that is not the best, B, has a better J whose difference from I is as
-    `exchange` says; and whether its number of differences is enough for B.
+    `neighbourhood` says; and whether its number of differences is enough for B.
     """
-    claim, d = structure.exchange(), structure.d
+    claim, d = structure.neighbourhood(), structure.d
     score, best = rng.normal(size=d), np.zeros(d)
-    structure.part().argmax(score, best)
+    structure.kernel().argmax(score, best)
     rows = np.array([vector(s, d) for s in sets])
     value, far = rows @ score, (rows != best).sum(axis=1)
     others = np.flatnonzero(far > 0)
@@ -189,8 +189,8 @@ def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: 
     least = 0  # how many differences are needed: no two of these sets can do with the same one
     for i in dict.fromkeys([*near[:MANY], *some[:MANY]]):
         apart = rows != rows[i]
-        fits = (value > value[i]) & (apart.sum(axis=1) <= claim.most)
-        if claim.swaps:  # one arm for one, and towards the best
+        fits = (value > value[i]) & (apart.sum(axis=1) <= claim.max_size)
+        if claim.is_swap:  # one arm for one, and towards the best
             toward = (apart <= (best != rows[i])).all(axis=1)
             fits &= toward & (apart.sum(axis=1) == 2) & (rows.sum(axis=1) == rows[i].sum())
         assert fits.any(), (
@@ -202,7 +202,7 @@ def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: 
         if not differences & covered:
             covered |= differences
             least += 1
-    assert claim.number >= least, (
+    assert claim.n_differences >= least, (
         f"exchange() says {claim}, but the sets differ from better ones by at least {least} "
         f"differences where {arms_of(best)} is the best: a threshold would be too low."
     )

@@ -27,46 +27,46 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._display.progress import waiting
-from .._messages import Option
+from .._messages import OptionHint
 from ..engine.state import Floats, Ints, arms_of
 from ..engine.user_code import own_errors
-from ..errors import CombGameError, InputError, TieError, must_be, whole
+from ..errors import CombGameError, InputError, TieError, check_int, invalid_argument
 from ..problem import Problem
-from ..rewards import Gaussian, License
-from ..rewards.base import claimed
+from ..rewards import Assumption, Gaussian
+from ..rewards.base import claimed_assumptions
 from ..structures.connectivity import exchangeable
 
 Action = tuple[int, ...]
 
 
-class Move(NamedTuple):
+class OracleAnswer(NamedTuple):
     """An alternative: how near it is, or a bound on that, and the column it enters as."""
 
     value: float
     column: Floats  # float64[d]
 
 
-class Players(Protocol):
+class GameOracles(Protocol):
     inner: float  # how much of the best shares so far is in those that nature is asked about
     slight: float  # a relative gain that is less than this is none
     first: list[Action]  # which see all that must be seen
 
-    def nearest(self, actions: list[Action], weights: Floats) -> Move:
+    def nature_response(self, actions: list[Action], weights: Floats) -> OracleAnswer:
         """Nature's answer to these shares of plays."""
 
-    def check(self) -> None:
+    def check_tie(self) -> None:
         """Refuse a tie, if the last alternative shows one."""
 
-    def pays(self, column: Floats, actions: list[Action]) -> Floats:
+    def payoffs(self, column: Floats, actions: list[Action]) -> Floats:
         """What every action tells of an alternative."""
 
-    def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+    def best_action(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
         """The most that an action tells of a mixture of alternatives, or a bound on it; a good
         action.
         """
 
 
-class Alone:
+class IndependentOracles:
     """Every value by itself: an action tells <1_A, d(mu, lambda)>."""
 
     inner, slight = 0.0, 1e-9
@@ -74,30 +74,30 @@ class Alone:
     def __init__(
         self, problem: Problem, mu: Floats, label: Callable[[tuple[int, ...]], str]
     ) -> None:
-        self.game, self.mu, self.label = problem.game(), mu, label
+        self.kernel, self.mu, self.label = problem.kernel(), mu, label
         self.first = list(problem.actions.covering())
         self.best, self.rival, self.alternative, self.vertex = np.zeros((4, problem.d))
-        self.game.answers.argmax(mu, self.best)
+        self.kernel.answers.argmax(mu, self.best)
 
-    def nearest(self, actions: list[Action], weights: Floats) -> Move:
-        game, mu = self.game, self.mu
+    def nature_response(self, actions: list[Action], weights: Floats) -> OracleAnswer:
+        problem, mu = self.kernel, self.mu
         arms = marginals(actions, weights, mu.size)
-        value = game.answers.nearest(
-            game.rewards, mu, arms, self.best, self.rival, self.alternative
+        value = problem.answers.nearest_alternative(
+            problem.rewards, mu, arms, self.best, self.rival, self.alternative
         )
-        column = [game.rewards.divergence(mu[a], self.alternative[a], a) for a in range(mu.size)]
-        return Move(value, np.array(column))
+        column = [problem.rewards.divergence(mu[a], self.alternative[a], a) for a in range(mu.size)]
+        return OracleAnswer(value, np.array(column))
 
-    def check(self) -> None:
+    def check_tie(self) -> None:
         if self.mu @ self.best - self.mu @ self.rival <= 1e-12 * np.abs(self.mu).max():
             raise tied(self.label(arms_of(self.best)), self.label(arms_of(self.rival)))
 
-    def pays(self, column: Floats, actions: list[Action]) -> Floats:
+    def payoffs(self, column: Floats, actions: list[Action]) -> Floats:
         return sums(column, actions)
 
-    def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+    def best_action(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
         against = mixed @ columns
-        self.game.actions.argmax(against, self.vertex)
+        self.kernel.actions.argmax(against, self.vertex)
         return float(self.vertex @ against), arms_of(self.vertex)
 
 
@@ -120,7 +120,7 @@ def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     """Two answers, by their labels, that are equally good. may_run: whether the caller has the
     option `ties`.
     """
-    run = {"ties": Option("ties", "run"), "cap": Option("max_rounds")} if may_run else {}
+    run = {"ties": OptionHint("ties", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
     return TieError(
         "tie",
         "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "
@@ -138,11 +138,11 @@ EQUAL = 1e-6  # of a current: arms are joined if it flows from one to the other 
 
 def listed(problem: Problem) -> bool:
     """Whether there are few enough actions."""
-    size = problem.actions.size()
+    size = problem.actions.n_sets()
     return size is not None and size <= LISTED
 
 
-class Within:
+class WithinBatchOracles:
     """Nature answers with the exchange that is nearest, the learner with the action that tells
     most of a mixture of differences.
     """
@@ -153,10 +153,10 @@ class Within:
     def __init__(
         self, problem: Problem, mu: Floats, label: Callable[[tuple[int, ...]], str]
     ) -> None:
-        self.actions, self.game = problem.actions, problem.game()
-        self.precision, self.d = problem.noise() ** -2.0, problem.d
+        self.actions, self.kernel = problem.actions, problem.kernel()
+        self.precision, self.d = problem.sigma() ** -2.0, problem.d
         best = np.zeros(self.d)
-        self.game.answers.argmax(mu, best)
+        self.kernel.answers.argmax(mu, best)
         answer, groups = set(arms_of(best)), exchangeable(problem.answers)
         pairs = [
             (i, j)
@@ -173,7 +173,7 @@ class Within:
             other = (answer - {pairs[closest][0]}) | {pairs[closest][1]}
             raise tied(label(tuple(sorted(answer))), label(tuple(sorted(other))))
         self.first = self._joined(groups)
-        plays = list(self.actions.iterate())
+        plays = list(self.actions.__iter__())
         self.every = np.zeros((len(plays), self.d))
         for row, chosen in zip(self.every, plays, strict=True):
             row[list(chosen)] = 1.0
@@ -185,11 +185,11 @@ class Within:
             for i, j in pairwise(group):
                 score[:] = 0.0
                 score[[i, j]] = 1.0
-                self.game.actions.argmax(score, vertex)
+                self.kernel.actions.argmax(score, vertex)
                 found[arms_of(vertex)] = None
         return list(found)
 
-    def nearest(self, actions: list[Action], weights: Floats) -> Move:
+    def nature_response(self, actions: list[Action], weights: Floats) -> OracleAnswer:
         network = np.zeros((self.d, self.d))
         for chosen, weight in zip(actions, weights, strict=True):
             if weight > 0.0:
@@ -207,19 +207,19 @@ class Within:
         if not joined[k]:
             flow = np.zeros(self.d)
             flow[i[k]], flow[j[k]] = 0.5, -0.5
-            return Move(0.0, self.gap[k] * flow)
-        return Move(float(value[k]), self.gap[k] * flow / resistance[k])
+            return OracleAnswer(0.0, self.gap[k] * flow)
+        return OracleAnswer(float(value[k]), self.gap[k] * flow / resistance[k])
 
-    def check(self) -> None:
+    def check_tie(self) -> None:
         """Ties were refused in the beginning."""
 
-    def pays(self, column: Floats, actions: list[Action]) -> Floats:
+    def payoffs(self, column: Floats, actions: list[Action]) -> Floats:
         p = sums(self.precision, actions)
         mean = sums(self.precision * column, actions)
         square = sums(self.precision * column**2, actions)
         return np.asarray(0.5 * np.maximum(square - mean**2 / p, 0.0))
 
-    def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+    def best_action(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
         used = mixed > 0.0
         z = np.sqrt(mixed[used])[:, None] * columns[used]
         p = self.precision  # half the scatter of the points z[:, a] within each play
@@ -232,10 +232,10 @@ class Within:
 class Complexity(NamedTuple):
     """`time` is 1/D_nu to within the gap: D_nu lies between 1 / time and (1 + gap) / time."""
 
-    time: float
+    characteristic_time: float
     allocation: Floats  # w~: how often each arm is observed per round, by an optimal rule
     support: list[tuple[tuple[int, ...], float]]  # actions and their weights
-    gap: float
+    duality_gap: float
 
 
 def complexity(
@@ -251,8 +251,10 @@ def complexity(
     400.0
     """
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="complexity")
-    if problem.rewards.levels() and not listed(problem):
+        raise invalid_argument(
+            "problem", problem, "a Problem", remedy="it comes first", of="complexity"
+        )
+    if problem.rewards.has_batch_effect() and not listed(problem):
         raise InputError(
             "level-complexity",
             "complexity: where every play has a level of its own, it is known for {most:,} "
@@ -262,20 +264,24 @@ def complexity(
             most=LISTED,
         )
     if tolerance is None:
-        tolerance = 1e-2 if problem.rewards.levels() else 1e-4
+        tolerance = 1e-2 if problem.rewards.has_batch_effect() else 1e-4
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
-        raise must_be("tolerance", tolerance, "between 0 and 1, such as 1e-4", of="complexity")
-    steps = whole("steps", steps, 1, of="complexity")
-    mu, order = problem.inside(problem.means(means)), np.arange(problem.d)
-    problem = problem.maximised
-    sigma = problem.noise()  # or a sentence
+        raise invalid_argument(
+            "tolerance", tolerance, "between 0 and 1, such as 1e-4", of="complexity"
+        )
+    steps = check_int("steps", steps, 1, of="complexity")
+    mu, order = problem.to_internal(problem.check_means(means)), np.arange(problem.d)
+    problem = problem.as_maximisation
+    sigma = problem.sigma()  # or a sentence
     best = order_of(problem, mu, sigma)
-    mine = problem.numbered(best)
+    mine = problem.permuted(best)
     if mine is not None:  # in an order of the values, so that the given numbers change nothing
         order = best
     what = f"the best proportions of {problem.d:,} arms"
     with waiting(f"working out {what}", f"worked out {what}"):
-        side: type[Within | Alone] = Within if problem.rewards.levels() else Alone
+        side: type[WithinBatchOracles | IndependentOracles] = (
+            WithinBatchOracles if problem.rewards.has_batch_effect() else IndependentOracles
+        )
         solved = _solved(
             side(
                 mine or problem,
@@ -298,7 +304,7 @@ def complexity(
     )
 
 
-def _solved(side: Players, d: int, tolerance: float, steps: int, answers: str) -> Complexity:
+def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: str) -> Complexity:
     from scipy.optimize import linprog
 
     actions = list(side.first)
@@ -317,24 +323,24 @@ def _solved(side: Players, d: int, tolerance: float, steps: int, answers: str) -
             if side.inner and lower > 0.0:
                 weights = (1.0 - side.inner) * weights
                 weights[: kept[0].size] += side.inner * kept[0]
-            value, column = side.nearest(actions, weights)
+            value, column = side.nature_response(actions, weights)
             if (
                 value == 0.0
             ):  # a bracket says so where an arm has no weight: a trace of the covering costs little
                 weights = (1.0 - 0.1 * tolerance) * weights
                 weights[:first] += 0.1 * tolerance / first
-                value, column = side.nearest(actions, weights)
+                value, column = side.nature_response(actions, weights)
             if (
                 value == np.inf
             ):  # no means within the bounds make another answer best: there is nothing to learn
                 arms = marginals(actions, weights, d)
                 return Complexity(0.0, arms, _support(actions, weights), 0.0)
-            side.check()
+            side.check_tie()
             stalled = 0 if value > lower * (1.0 + side.slight) else stalled + 1
             if value > lower:
                 lower, kept = value, (weights, list(actions))
             columns.append(column)
-            paid = side.pays(column, actions)
+            paid = side.payoffs(column, actions)
             if upper <= max(lower, float(weights @ paid)) * (1.0 + tolerance):
                 # certain to within the tolerance; or, where `value` is a bound only, no alternative
                 # that is found says otherwise
@@ -373,7 +379,7 @@ def _solved(side: Players, d: int, tolerance: float, steps: int, answers: str) -
                 np.maximum(solved.x[:n], 0.0),
                 np.maximum(-solved.ineqlin.marginals, 0.0),
             )
-            most, chosen = side.respond(np.array(columns), mixed / mixed.sum())
+            most, chosen = side.best_action(np.array(columns), mixed / mixed.sum())
             stalled = 0 if most < upper * (1.0 - side.slight) else stalled
             upper = min(upper, most)
             if (
@@ -383,7 +389,7 @@ def _solved(side: Players, d: int, tolerance: float, steps: int, answers: str) -
             if chosen not in known:
                 known.add(chosen)
                 actions.append(chosen)
-                payoff = np.r_[payoff, [[side.pays(one, [chosen])[0] for one in columns]]]
+                payoff = np.r_[payoff, [[side.payoffs(one, [chosen])[0] for one in columns]]]
                 weights = np.r_[weights, 0.0]
             weights = weights / weights.sum()
     if lower == 0.0:
@@ -423,9 +429,9 @@ def least_time(problem: Problem, means: Any) -> Complexity:
     """The complexity; where plays have levels and there are too many of them, that of the same
     plays without: a rule that is right whatever the levels are is right where there are none.
     """
-    if not problem.rewards.levels() or listed(problem):
+    if not problem.rewards.has_batch_effect() or listed(problem):
         return complexity(problem, means)
-    alike = Gaussian(problem.rewards.spread(problem.d).tolist())
+    alike = Gaussian(problem.rewards.sub_gaussian_scale(problem.d).tolist())
     return complexity(Problem(problem.actions, problem.answers, alike, problem.names), means)
 
 
@@ -433,9 +439,13 @@ def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:
     """ln(1/(2.4 delta)) / D_nu, below which no delta-correct rule can go on average: the end of the
     certified interval that is certain.
 
-    NaN for `License.SURROGATE`: the divergence is a Gaussian one, at most the true one, so that
+    NaN for `Assumption.SURROGATE`: the divergence is a Gaussian one, at most the true one, so that
     D_nu is too small for such a statement.
     """
-    if License.SURROGATE in claimed(problem.rewards):
+    if Assumption.SURROGATE in claimed_assumptions(problem.rewards):
         return float("nan")
-    return float(max(np.log(1.0 / (2.4 * delta)), 0.0) * solved.time / (1.0 + solved.gap))
+    return float(
+        max(np.log(1.0 / (2.4 * delta)), 0.0)
+        * solved.characteristic_time
+        / (1.0 + solved.duality_gap)
+    )

@@ -16,7 +16,7 @@ but among many arms that are nearly alike the one that looks best is hardly ever
 flat prior does not know that they are alike. So their spread tau is drawn from what the data say of
 it, p(tau) being flat, and given tau the means are shrunk towards each other (Gelman et al.,
 *Bayesian Data Analysis*, 3rd ed. 2013, section 5.4). Of two arms nothing can be said of tau, and
-the prior is flat. `benchmarks/chance.py` compares what is stated with what is true.
+the prior is flat. `benchmarks/posterior_probability_best.py` compares what is stated with what is true.
 """
 
 import math
@@ -24,22 +24,22 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..engine.block_effects import Blocks
+from ..engine.block_effects import BatchEstimator
 from ..engine.likelihood_ratio import differ
-from ..engine.protocols import Game, Rewards
+from ..engine.protocols import ProblemKernel, RewardKernel
 from ..engine.state import Floats, Ints, Random, vector
-from ..engine.statistics import Seen
+from ..engine.statistics import Statistics
 from ..engine.user_code import own_errors
 from ..problem import Problem
-from ..rewards import License
-from ..rewards.base import claimed, licensed, spread_of
+from ..rewards import Assumption
+from ..rewards.base import claimed_assumptions, spread_of, valid_assumptions
 from ..rewards.gaussian import FINE, LEAN, resolved
 from ..stopping.base import ours
 from ..stopping.block_effects import CHANCES, RATIOS, SHAVE, seen_within
 from ..stopping.mixture_unknown_variance import LIFT, climb, remainder
 from ..stopping.mixture_unknown_variance import SCALES as STUDENTS
 from ..stopping.penalised import beta_regret
-from ..stopping.variance import VariancePart, ratios, spotted, variance_part
+from ..stopping.variance import VarianceKernel, ratios, spotted, variance_part
 from ..structures import Arms
 from ..structures.connectivity import exchangeable
 from .complexity import order_of
@@ -49,39 +49,41 @@ LEAST = 400
 GRID, NARROW, WIDE = 60, 1e-2, 30.0  # spreads of the means, in units of what was seen
 
 
-def variances(problem: Problem, seen: Seen, rewards: Rewards) -> Floats:
+def variances(problem: Problem, stats: Statistics, rewards: RewardKernel) -> Floats:
     """Of one value of each arm, as far as is known: stated, or estimated."""
-    if not problem.rewards.known:
+    if not problem.rewards.variance_known:
         believed: Floats = rewards.spreads.believed  # type: ignore[attr-defined]
         return believed.copy()
     spread = spread_of(problem.rewards, problem.d)
     stated = np.full(problem.d, np.nan) if spread is None else spread**2
-    says = claimed(problem.rewards)
-    if License.BINARY in says:
-        share = (seen.sums + 1.0) / (seen.counts + 2.0)
+    says = claimed_assumptions(problem.rewards)
+    if Assumption.BINARY in says:
+        share = (stats.sums + 1.0) / (stats.counts + 2.0)
         return np.asarray(share * (1.0 - share))
-    if says & {License.GAUSSIAN, License.LEVELLED}:
+    if says & {Assumption.GAUSSIAN, Assumption.LEVELLED}:
         return stated
-    seen_too: Floats = (seen.squares + stated) / np.maximum(seen.counts, 1.0)  # a bound, not a fact
+    seen_too: Floats = (stats.squares + stated) / np.maximum(
+        stats.counts, 1.0
+    )  # a bound, not a fact
     return seen_too
 
 
 def posterior(
-    problem: Problem, seen: Seen, rewards: Rewards, rng: Random, draws: int
+    problem: Problem, stats: Statistics, rewards: RewardKernel, rng: Random, draws: int
 ) -> tuple[Floats, Floats]:
     """float64[draws, d]: means that would explain what was seen, and variances of one value. Arms
     draw in the order of their values, so their numbers change nothing.
     """
-    order = order_of(problem, seen.mean, seen.counts, seen.squares)
-    n, mean = seen.counts[order], seen.mean[order]
-    variance = np.broadcast_to(variances(problem, seen, rewards)[order], (draws, problem.d)).copy()
+    order = order_of(problem, stats.mean, stats.counts, stats.squares)
+    n, mean = stats.counts[order], stats.mean[order]
+    variance = np.broadcast_to(variances(problem, stats, rewards)[order], (draws, problem.d)).copy()
     with np.errstate(divide="ignore", invalid="ignore"):
-        if License.BINARY in claimed(problem.rewards):
-            ones = np.clip(seen.sums[order], 0.0, n)
+        if Assumption.BINARY in claimed_assumptions(problem.rewards):
+            ones = np.clip(stats.sums[order], 0.0, n)
             drawn = rng.beta(ones + 1.0, n - ones + 1.0, (draws, problem.d))
             variance = drawn * (1.0 - drawn)
         else:
-            if not problem.rewards.known:
+            if not problem.rewards.variance_known:
                 variance *= _scaled(variance[0], n, rng, draws, LEAN)
             drawn = mean + np.sqrt(variance / n) * rng.standard_normal((draws, problem.d))
     means, spreads = np.empty_like(drawn), np.empty_like(drawn)
@@ -92,7 +94,7 @@ def posterior(
 
 def _lean(problem: Problem) -> float:
     """Values as if by which an estimated variance is pulled to that of other arms."""
-    return 0.0 if problem.rewards.pooled else LEAN
+    return 0.0 if problem.rewards.variance_shared else LEAN
 
 
 def _scaled(believed: Floats, n: Floats, rng: Random, draws: int, lean: float) -> Floats:
@@ -108,55 +110,57 @@ def _scaled(believed: Floats, n: Floats, rng: Random, draws: int, lean: float) -
     return factor[:, group]
 
 
-def chance(problem: Problem, game: Game, seen: Seen, best: Floats) -> float | None:
+def posterior_probability_best(
+    problem: Problem, kernel: ProblemKernel, stats: Statistics, best: Floats
+) -> float | None:
     """That `best` is the best answer; None while too little is known to say: an arm that matters
     has no value, nothing tells of an unknown sigma, or, where plays have levels, arms that could be
     exchanged are not joined by complete blocks. For two arms with a known sigma in closed form,
     else from draws with a fixed seed.
     """
-    needed = vector(problem.answers.deciding(), problem.d) > 0.5
-    if (seen.counts[needed] == 0.0).any():
+    needed = vector(problem.answers.relevant_arms(), problem.d) > 0.5
+    if (stats.counts[needed] == 0.0).any():
         return None
-    variance = variances(problem, seen, game.rewards)
-    if not np.isfinite(variance).all() or not told_of_sigma(problem, seen):
+    variance = variances(problem, stats, kernel.rewards)
+    if not np.isfinite(variance).all() or not told_of_sigma(problem, stats):
         return None
-    levels = problem.rewards.levels()
-    if levels and not joined(problem, seen):
+    levels = problem.rewards.has_batch_effect()
+    if levels and not joined(problem, stats):
         return None
     free = np.isinf(problem.low).all() and np.isinf(problem.high).all()
-    normal = License.GAUSSIAN in claimed(problem.rewards)
-    plain = isinstance(problem.answers, Arms) and problem.rewards.known and normal
+    normal = Assumption.GAUSSIAN in claimed_assumptions(problem.rewards)
+    plain = isinstance(problem.answers, Arms) and problem.rewards.variance_known and normal
     if problem.d == 2 and plain and free:
-        lead = float((2.0 * best - 1.0) @ seen.mean)
-        return 0.5 * math.erfc(-lead / math.sqrt(2.0 * float((variance / seen.counts).sum())))
+        lead = float((2.0 * best - 1.0) @ stats.mean)
+        return 0.5 * math.erfc(-lead / math.sqrt(2.0 * float((variance / stats.counts).sum())))
     draws = max(min(DRAWS, EFFORT // problem.d), LEAST)
-    order = order_of(problem, seen.mean, seen.counts, seen.squares)
+    order = order_of(problem, stats.mean, stats.counts, stats.squares)
     make = _within if levels else _shrunk
-    means = make(problem, seen, variance, order, np.random.default_rng(0), draws)
+    means = make(problem, stats, variance, order, np.random.default_rng(0), draws)
     if isinstance(problem.answers, Arms):
         return float((means.argmax(axis=1) == int(best.argmax())).mean())
     trial, hits = np.zeros(problem.d), 0
     with own_errors():
         for one in means:
-            game.answers.argmax(one, trial)
+            kernel.answers.argmax(one, trial)
             hits += bool((trial == best).all())
     return hits / draws
 
 
-def told_of_sigma(problem: Problem, seen: Seen) -> bool:
+def told_of_sigma(problem: Problem, stats: Statistics) -> bool:
     """Whether some value tells of sigma, if it is not known."""
-    if problem.rewards.known:
+    if problem.rewards.variance_known:
         return True
-    if problem.rewards.levels():
-        return bool(seen.blocks.noise[:, 0].max() > 0.0)
-    if problem.rewards.pooled and seen.start[0]:
+    if problem.rewards.has_batch_effect():
+        return bool(stats.batch.noise[:, 0].max() > 0.0)
+    if problem.rewards.variance_shared and stats.in_initial_design[0]:
         return False  # a part of the start tells nothing
-    return bool((seen.counts > 1.0).any())
+    return bool((stats.counts > 1.0).any())
 
 
-def joined(problem: Problem, seen: Seen) -> bool:
+def joined(problem: Problem, stats: Statistics) -> bool:
     """Whether complete blocks join all arms that could be exchanged for each other."""
-    blocks = seen.blocks
+    blocks = stats.batch
     return blocks.done[0] > 0 and all(
         bool((blocks.piece[list(arms)] == blocks.piece[arms[0]]).all())
         for arms in exchangeable(problem.answers)
@@ -164,16 +168,16 @@ def joined(problem: Problem, seen: Seen) -> bool:
 
 
 def _shrunk(
-    problem: Problem, seen: Seen, variance: Floats, order: Ints, rng: Random, draws: int
+    problem: Problem, stats: Statistics, variance: Floats, order: Ints, rng: Random, draws: int
 ) -> Floats:
     """float64[draws, d]: means that would explain what was seen."""
-    n, mean, own = seen.counts[order], seen.mean[order], variance[order]
+    n, mean, own = stats.counts[order], stats.mean[order], variance[order]
     blur = np.where(n > 0.0, own / np.maximum(n, 1.0), math.inf)
-    if License.BINARY in claimed(problem.rewards):
-        mean = (seen.sums[order] + 1.0) / (n + 2.0)
+    if Assumption.BINARY in claimed_assumptions(problem.rewards):
+        mean = (stats.sums[order] + 1.0) / (n + 2.0)
         blur = np.where(n > 0.0, mean * (1.0 - mean) / (n + 3.0), math.inf)
     factor: Any = 1.0
-    if not problem.rewards.known:
+    if not problem.rewards.variance_known:
         factor = _scaled(own, n, rng, draws, _lean(problem))
     drawn = _drawn(mean, blur, factor, True, rng, draws)
     means = np.empty_like(drawn)
@@ -182,24 +186,26 @@ def _shrunk(
 
 
 def _within(
-    problem: Problem, seen: Seen, variance: Floats, order: Ints, rng: Random, draws: int
+    problem: Problem, stats: Statistics, variance: Floats, order: Ints, rng: Random, draws: int
 ) -> Floats:
     """The same where plays have levels: what the least squares of all complete blocks say of
     differences, in directions in which they are independent. A prior that is alike for all arms is
     alike in these.
     """
-    blocks, d = seen.blocks, order.size
+    blocks, d = stats.batch, order.size
     weights = blocks.joined[:, :-1][np.ix_(order, order)]
     values, vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)
     told = values > 1e-9 * values[-1]  # but for the means of arms that are joined
     unit, factor = 1.0, np.ones((draws, 1))
-    if not problem.rewards.known:
-        after = int(blocks.noise[1, 0] > 0.5 * blocks.noise[0, 0])  # as `Blocks.variance` has it
+    if not problem.rewards.variance_known:
+        after = int(
+            blocks.noise[1, 0] > 0.5 * blocks.noise[0, 0]
+        )  # as `BatchEstimator.variance` has it
         degrees = float(blocks.noise[after, 0])
         unit, factor = blocks.variance(), degrees / rng.chisquare(degrees, (draws, 1))
     along, blur = vectors[:, told], unit / values[told]
-    drawn = _drawn(along.T @ seen.mean[order], blur, factor, False, rng, draws)
-    rest = vectors[:, ~told] @ (vectors[:, ~told].T @ seen.mean[order])
+    drawn = _drawn(along.T @ stats.mean[order], blur, factor, False, rng, draws)
+    rest = vectors[:, ~told] @ (vectors[:, ~told].T @ stats.mean[order])
     means = np.empty((draws, d))
     means[:, order] = rest + drawn @ along.T
     return means
@@ -214,13 +220,13 @@ def _drawn(x: Floats, blur: Floats, factor: Any, about: bool, rng: Random, draws
     scale = math.sqrt(blur[told].max()) + float(np.ptp(x[told]))
     if told.sum() < 2 + about or not scale > 0.0:  # nothing tells of a spread
         return np.asarray(x + np.sqrt(blur * factor) * noise)
-    seen, own = x[told], blur[told]
+    stats, own = x[told], blur[told]
     tau = scale * np.geomspace(NARROW, WIDE, GRID)
     weight = 1.0 / (tau[:, None] ** 2 + own)
     total = weight.sum(axis=1)
-    middle = weight @ seen / total if about else np.zeros(GRID)
+    middle = weight @ stats / total if about else np.zeros(GRID)
     log = np.log(tau / scale) + 0.5 * np.log(weight * scale**2).sum(axis=1)
-    log -= 0.5 * (weight * (seen - middle[:, None]) ** 2).sum(axis=1)
+    log -= 0.5 * (weight * (stats - middle[:, None]) ** 2).sum(axis=1)
     log -= 0.5 * about * np.log(total * scale**2)
     odds = np.exp(log - log.max())
     at = rng.choice(GRID, draws, p=odds / odds.sum())
@@ -236,7 +242,7 @@ CELLS = 32  # in which the deviations of two arms with unknown variances may add
 SLACK = 1e-9  # what a level is raised by, relative and absolute: more than rounding can take off
 
 
-class Lead(NamedTuple):
+class LeadBounds(NamedTuple):
     """By how much an answer leads a rival, in the unit of measurement; infinite ends: not known."""
 
     value: float
@@ -244,10 +250,10 @@ class Lead(NamedTuple):
     high: float
 
 
-class Deviations(Protocol):
+class ConfidenceSequence(Protocol):
     """How far means may be from what was seen while a martingale is below exp(level)."""
 
-    def arm(self, a: int, level: float) -> tuple[float, float]:
+    def interval(self, a: int, level: float) -> tuple[float, float]:
         """The means that arm a may have."""
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
@@ -266,44 +272,44 @@ def largest(blur: Floats, fee: Floats, level: float) -> float:
     return high
 
 
-class Known(NamedTuple):
+class KnownVarianceCS(NamedTuple):
     """Sub-Gaussian values: (1 + N/c)^(-1/2) exp(N^2 u^2 / (2 variance (N + c))) for a mean that is
     off by u, mixed over c.
     """
 
-    seen: Seen
+    stats: Statistics
     variance: Floats
 
-    def arm(self, a: int, level: float) -> tuple[float, float]:
+    def interval(self, a: int, level: float) -> tuple[float, float]:
         far = self.lead(np.array([a]), np.ones(1), level)
-        return float(self.seen.mean[a]) - far, float(self.seen.mean[a]) + far
+        return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
         """The least exponent of a scale, for deviations that add up to u, is u^2 / (2 blur)."""
-        n, c = self.seen.counts[arms][:, None], SCALES[:, 0]
+        n, c = self.stats.counts[arms][:, None], SCALES[:, 0]
         if not (n > 0.0).all():
             return math.inf
         blur = (self.variance[arms][:, None] * (n + c) / (n * n)).sum(axis=0)
         return largest(blur, 0.5 * np.log1p(n / c).sum(axis=0) - np.log(SCALES[:, 1]), level)
 
 
-class Coins(NamedTuple):
+class BernoulliCS(NamedTuple):
     """Values 0 or 1: the Beta(1/2, 1/2) mixture over their likelihood, exp(N kl(mean, x) -
     regret).
     """
 
-    seen: Seen
-    rewards: Rewards
+    stats: Statistics
+    rewards: RewardKernel
 
     def regret(self, a: int) -> float:
-        return beta_regret(float(self.seen.counts[a]), float(self.seen.sums[a]))
+        return beta_regret(float(self.stats.counts[a]), float(self.stats.sums[a]))
 
-    def arm(self, a: int, level: float) -> tuple[float, float]:
-        n, mean = float(self.seen.counts[a]), float(self.seen.mean[a])
+    def interval(self, a: int, level: float) -> tuple[float, float]:
+        n, mean = float(self.stats.counts[a]), float(self.stats.mean[a])
         if not n > 0.0:
             return -math.inf, math.inf
         budget = (level + self.regret(a)) / n
-        return self.rewards.lower(mean, budget, a), self.rewards.upper(mean, budget, a)
+        return self.rewards.kl_lcb(mean, budget, a), self.rewards.kl_ucb(mean, budget, a)
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
         """Lagrange: for every slope > 0 the largest sum minus (cost - budget) / slope is a bound;
@@ -314,9 +320,11 @@ class Coins(NamedTuple):
         def bound(slope: float) -> tuple[float, float]:
             total, cost = 0.0, 0.0
             for a, s in zip(arms, sign, strict=True):
-                n, mean = float(self.seen.counts[a]), float(self.seen.mean[a])
+                n, mean = float(self.stats.counts[a]), float(self.stats.mean[a])
                 if n > 0.0:
-                    off, price, _ = self.rewards.step(mean, n, float(s) * slope, int(a))
+                    off, price, _ = self.rewards.best_shift_with_gradient(
+                        mean, n, float(s) * slope, int(a)
+                    )
                     total, cost = total + float(s) * off, cost + price
                 else:
                     total += abs(self.rewards.project(math.copysign(math.inf, s), int(a)) - mean)
@@ -331,17 +339,17 @@ class Coins(NamedTuple):
         return best
 
 
-class Students(NamedTuple):
+class UnknownVarianceCS(NamedTuple):
     """Gaussian values of unknown variances, each arm its own: L(x) of the theorem about exchanges,
     which is least over all variances and rises with the distance from the mean.
     """
 
-    seen: Seen
+    stats: Statistics
 
     def rise(self, a: int, far: Floats) -> Floats:
         """float64[distances, scales]: ln Z of an arm at these distances from its mean."""
-        n = float(self.seen.counts[a])
-        per = n / ((1.0 + 4.0 / FINE) * float(self.seen.squares[a]))
+        n = float(self.stats.counts[a])
+        per = n / ((1.0 + 4.0 / FINE) * float(self.stats.squares[a]))
         out = np.empty((far.size, len(STUDENTS)))
         for k, (c, h) in enumerate(STUDENTS[:, 2:4]):
             b, power = h / (1.0 + LIFT / c), h + 0.5 * n
@@ -350,17 +358,17 @@ class Students(NamedTuple):
             out[:, k] = [climb(float(x), per, n, c, h, b)[0] - fee for x in far]
         return out
 
-    def arm(self, a: int, level: float) -> tuple[float, float]:
+    def interval(self, a: int, level: float) -> tuple[float, float]:
         far = self.lead(np.array([a]), np.ones(1), level)
-        return float(self.seen.mean[a]) - far, float(self.seen.mean[a]) + far
+        return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
         """Two deviations that add up to u: in one of the cells the first is at least share * u and
         the second at least (1 - share - 1/CELLS) * u.
         """
-        if arms.size > 2 or not all(resolved(self.seen, int(a)) for a in arms):
+        if arms.size > 2 or not all(resolved(self.stats, int(a)) for a in arms):
             return math.inf
-        chance = np.log(STUDENTS[:, 4])
+        posterior_probability_best = np.log(STUDENTS[:, 4])
         share = np.arange(CELLS) / CELLS
 
         def passed(u: float) -> bool:
@@ -369,9 +377,11 @@ class Students(NamedTuple):
             else:
                 total = self.rise(int(arms[0]), share * u)
                 total = total + self.rise(int(arms[1]), share[::-1] * u)
-            return bool((np.logaddexp.reduce(total + chance, axis=1) > level).all())
+            return bool(
+                (np.logaddexp.reduce(total + posterior_probability_best, axis=1) > level).all()
+            )
 
-        scale = math.sqrt(float((self.seen.squares[arms] / self.seen.counts[arms]).max()))
+        scale = math.sqrt(float((self.stats.squares[arms] / self.stats.counts[arms]).max()))
         low, high = 1e-6 * scale, 1e9 * scale
         if not passed(high):
             return math.inf  # too few values for any bound
@@ -381,12 +391,12 @@ class Students(NamedTuple):
         return high
 
 
-class OneSigma(NamedTuple):
+class SharedSigmaCS(NamedTuple):
     """Gaussian values with one unknown variance: exp(u^2 / (2 blur variance) - fee), mixed over
     scales, times what was seen of the variance; the least over all variances (Theorems 10 and 12).
     """
 
-    line: VariancePart
+    line: VarianceKernel
     variance: float  # that was seen; infinite: nothing can be said yet
     degrees: float  # of how many squares it is the mean
 
@@ -411,25 +421,25 @@ class OneSigma(NamedTuple):
         return high * math.sqrt(self.variance)
 
 
-def one_sigma(variance: float, degrees: float, ratio: Floats | None = None) -> OneSigma:
+def one_sigma(variance: float, degrees: float, ratio: Floats | None = None) -> SharedSigmaCS:
     line = variance_part(np.zeros((2, len(SCALES))), ratio)
     line.row[1] = 1.0
-    return OneSigma(line, variance, degrees)
+    return SharedSigmaCS(line, variance, degrees)
 
 
-class Pooled(NamedTuple):
+class PooledVarianceCS(NamedTuple):
     """Gaussian values with one unknown variance for all arms of a group."""
 
-    seen: Seen
-    state: Floats  # float64[2, groups]: see `pooled.spotted`
+    stats: Statistics
+    state: Floats  # float64[2, groups]: see `variance_shared.spotted`
 
-    def arm(self, a: int, level: float) -> tuple[float, float]:
+    def interval(self, a: int, level: float) -> tuple[float, float]:
         far = self.lead(np.array([a]), np.ones(1), level)
-        return float(self.seen.mean[a]) - far, float(self.seen.mean[a]) + far
+        return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
-        """As `Known` has it, for each variance; for arms of one group."""
-        n, c, g = self.seen.counts[arms][:, None], SCALES[:, 0], self.seen.group[arms]
+        """As `KnownVarianceCS` has it, for each variance; for arms of one group."""
+        n, c, g = self.stats.counts[arms][:, None], SCALES[:, 0], self.stats.variance_group[arms]
         if not (n > 0.0).all() or (g != g[0]).any():
             return math.inf
         blur, fee = ((n + c) / (n * n)).sum(axis=0), 0.5 * np.log1p(n / c).sum(axis=0)
@@ -438,94 +448,98 @@ class Pooled(NamedTuple):
         return made.farthest(blur, fee - np.log(SCALES[:, 1]), level)
 
 
-def within_plays(problem: Problem, blocks: Blocks, i: int, j: int, delta: float) -> Lead:
+def within_plays(
+    problem: Problem, blocks: BatchEstimator, i: int, j: int, delta: float
+) -> LeadBounds:
     """The lead of arm i over arm j where plays have levels; its interval holds for all pairs, and
     at all times, with probability 1 - delta (Theorem 13).
     """
     sure, d = float(blocks.sure[i, j]), problem.d
     if not sure > 0.0:
-        return Lead(0.0, -math.inf, math.inf)
+        return LeadBounds(0.0, -math.inf, math.inf)
     first, second = float(blocks.precision[i]), float(blocks.precision[j])
     c = SCALES[:, 0] * (first / (first + second) * second)
     blur = (sure + c) / (sure * sure)
     fee = 0.5 * np.log1p(sure / c) - np.log(SCALES[:, 1])
     level = _raised(math.log(0.5 * d * (d - 1.0) / delta))
-    if problem.rewards.known:
+    if problem.rewards.variance_known:
         far = largest(blur, fee, level)
     else:
         variance, degrees = seen_within(blocks), float(blocks.noise[0, 0])
         far = one_sigma(variance, degrees, ratios(RATIOS, CHANCES)).farthest(blur, fee, level)
     value = float(blocks.lead[i, j]) / sure
     far += SHAVE * abs(value)
-    return Lead(value, value - far, value + far)
+    return LeadBounds(value, value - far, value + far)
 
 
-def deviations(problem: Problem, seen: Seen, rewards: Rewards) -> Deviations | None:
+def deviations(
+    problem: Problem, stats: Statistics, rewards: RewardKernel
+) -> ConfidenceSequence | None:
     """What suits the rewards; None: nothing is known of their spread. rewards: the part in use."""
-    says = claimed(problem.rewards)
-    if problem.rewards.levels():
+    says = claimed_assumptions(problem.rewards)
+    if problem.rewards.has_batch_effect():
         return None  # of single means: arms are compared within plays
-    if License.BINARY in says:
-        return Coins(seen, rewards)
-    if problem.rewards.pooled:
-        state = np.zeros((2, seen.noise.shape[1]))
-        spotted(seen, state)
-        return Pooled(seen, state) if License.NORMAL in says else None
-    if not problem.rewards.known:
-        return Students(seen) if License.NORMAL in says else None
+    if Assumption.BINARY in says:
+        return BernoulliCS(stats, rewards)
+    if problem.rewards.variance_shared:
+        state = np.zeros((2, stats.residuals.shape[1]))
+        spotted(stats, state)
+        return PooledVarianceCS(stats, state) if Assumption.NORMAL in says else None
+    if not problem.rewards.variance_known:
+        return UnknownVarianceCS(stats) if Assumption.NORMAL in says else None
     spread = spread_of(problem.rewards, problem.d)
-    return None if spread is None else Known(seen, spread**2)
+    return None if spread is None else KnownVarianceCS(stats, spread**2)
 
 
 def covered(problem: Problem) -> bool:
     """Whether the intervals are proved: the rewards say themselves what the theorem needs."""
-    held = licensed(problem.rewards)
-    needs = License.SUB_GAUSSIAN if problem.rewards.known else License.NORMAL
-    return bool(held & {License.BINARY, License.LEVELLED, needs})
+    held = valid_assumptions(problem.rewards)
+    needs = Assumption.SUB_GAUSSIAN if problem.rewards.variance_known else Assumption.NORMAL
+    return bool(held & {Assumption.BINARY, Assumption.LEVELLED, needs})
 
 
-def intervals(problem: Problem, seen: Seen, rewards: Rewards, delta: float) -> Floats:
+def intervals(problem: Problem, stats: Statistics, rewards: RewardKernel, delta: float) -> Floats:
     """float64[2, d]: the low and the high ends of all means."""
     ends = np.array([problem.low, problem.high], dtype=float)
-    known = deviations(problem, seen, rewards)
+    known = deviations(problem, stats, rewards)
     if known is not None:
         level = _raised(math.log(2.0 * problem.d / delta))
-        for a in np.flatnonzero(seen.counts > 0.0):
-            low, high = known.arm(int(a), level)
+        for a in np.flatnonzero(stats.counts > 0.0):
+            low, high = known.interval(int(a), level)
             ends[0, a], ends[1, a] = max(low, ends[0, a]), min(high, ends[1, a])
     return ends
 
 
 def lead(
     problem: Problem,
-    seen: Seen,
-    rewards: Rewards,
+    stats: Statistics,
+    rewards: RewardKernel,
     best: Floats,
     rival: Floats,
     delta: float,
     ends: Floats,
-) -> Lead:
+) -> LeadBounds:
     """Of `best` over `rival`. ends: the intervals of the arms at the same delta, with which it is
     consistent.
     """
     arms, sign = np.zeros(problem.d, np.int64), np.zeros(problem.d)
     n = differ(rival, best, arms, sign)  # +1 for the arms that only best has
     arms, sign = arms[:n], sign[:n]
-    value = math.fsum(sign * seen.mean[arms])
-    if problem.rewards.levels():  # answers differ by an exchange
+    value = math.fsum(sign * stats.mean[arms])
+    if problem.rewards.has_batch_effect():  # answers differ by an exchange
         i, j = arms[sign > 0.0], arms[sign < 0.0]
         if i.size == j.size == 1:
-            found = within_plays(problem, seen.blocks, int(i[0]), int(j[0]), delta)
+            found = within_plays(problem, stats.batch, int(i[0]), int(j[0]), delta)
             return found._replace(value=value)
-        return Lead(value, -math.inf, math.inf)
+        return LeadBounds(value, -math.inf, math.inf)
     low = math.fsum(sign * np.where(sign > 0.0, ends[0, arms], ends[1, arms]))
     high = math.fsum(sign * np.where(sign > 0.0, ends[1, arms], ends[0, arms]))
-    known, price = deviations(problem, seen, rewards), charge(problem, arms, sign)
+    known, price = deviations(problem, stats, rewards), charge(problem, arms, sign)
     if known is not None and price < math.inf:
         level = _raised(math.log(2.0 / delta) + price)
         low = max(low, value - known.lead(arms, -sign, level))
         high = min(high, value + known.lead(arms, sign, level))
-    return Lead(value, low, high)
+    return LeadBounds(value, low, high)
 
 
 def charge(problem: Problem, arms: Ints, sign: Floats) -> float:
@@ -540,7 +554,7 @@ def charge(problem: Problem, arms: Ints, sign: Floats) -> float:
     """
     d, many = problem.d, int((sign > 0.0).sum())
     few = arms.size - many
-    swaps = problem.answers.exchange().swaps
+    swaps = problem.answers.neighbourhood().is_swap
     if many == few == 1:
         return math.log(0.5 * d * (d - 1.0)) + (0.0 if swaps else math.log(2.0))
     if swaps:
@@ -548,7 +562,7 @@ def charge(problem: Problem, arms: Ints, sign: Floats) -> float:
     by_size = math.log(1.5) + arms.size * math.log(2.0) + _choose(d, many) + _choose(d - many, few)
     counted = math.inf
     if ours(problem.answers):
-        sets = problem.answers.size_bound()
+        sets = problem.answers.n_sets_bound()
         counted = math.log(sets) + math.log(max(sets - 1, 1)) - math.log(2.0)
     return math.log(4.0) + min(by_size, counted)
 

@@ -17,9 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import Sentence
+from .._messages import Message
 from ..engine.state import Floats, arms_of
-from ..errors import SEED, InputError, TooManySetsError, must_be, positive, real, whole
+from ..errors import (
+    SEED,
+    InputError,
+    TooManySetsError,
+    check_int,
+    check_positive,
+    invalid_argument,
+    is_real,
+)
 from ..problem import Problem
 from ..rewards import Gaussian
 from ..structures import StructureBase
@@ -30,7 +38,7 @@ ROUNDING = 1e-9  # by so much of its largest number a matrix may miss being symm
 STEPS = 20_000  # of the game that gives the characteristic time
 
 
-class Nearest(NamedTuple):
+class NearestAlternative(NamedTuple):
     """The best answer at some estimates, its nearest rival, the means at which that one is as good,
     and the evidence against them.
     """
@@ -52,7 +60,7 @@ class CorrelatedTime(NamedTuple):
     time: float
     weights: Floats
     gap: float
-    missed: Sentence | None = None
+    missed: Message | None = None
 
     def __str__(self) -> str:
         text = f"1/D_nu = {self.time:,.6g}, at most {self.gap:.1%} too long"
@@ -86,7 +94,7 @@ class CorrelatedProblem:
         d = problem.d
         sigma = _definite("covariance", self.covariance, d, of="CorrelatedProblem")
         object.__setattr__(self, "covariance", sigma)
-        if self.actions.observable() != set(range(d)):
+        if self.actions.observable_arms() != set(range(d)):
             raise InputError(
                 "arms-unseen",
                 "some arms are in no action, so nothing is ever learned of their means",
@@ -122,12 +130,12 @@ class CorrelatedProblem:
             matrix[at] = np.linalg.inv(self.covariance[at])
         return out
 
-    def nearest(self, information: Any, estimates: Any) -> Nearest:
+    def nearest_alternative(self, information: Any, estimates: Any) -> NearestAlternative:
         """At V = `information`, such as counts times `self.information`: exact."""
         total = _definite("information", information, self.actions.d, of="nearest")
-        return self._nearest(total, self._independent.vector(estimates, "estimates"))
+        return self._nearest(total, self._independent.check_vector(estimates, "estimates"))
 
-    def _nearest(self, information: Floats, mean: Floats) -> Nearest:
+    def _nearest(self, information: Floats, mean: Floats) -> NearestAlternative:
         inverse = np.linalg.inv(information)
         best = int(np.argmax(self.asked @ mean))
         z = self.asked[best] - np.delete(self.asked, best, axis=0)
@@ -137,7 +145,9 @@ class CorrelatedProblem:
         at = int(np.argmin(values))
         alternative = mean - turned[at] * gaps[at] / spread[at]
         rival = self.asked[best] - z[at]
-        return Nearest(arms_of(self.asked[best]), arms_of(rival), alternative, float(values[at]))
+        return NearestAlternative(
+            arms_of(self.asked[best]), arms_of(rival), alternative, float(values[at])
+        )
 
     def gains(self, moves: Floats) -> Floats:
         """float64[|A|]: ||moves||_{V_A}^2 / 2, what a play of A tells against mu + moves."""
@@ -152,9 +162,9 @@ class CorrelatedProblem:
         from below, the mean gains from above. If they are not within the tolerance after so many
         steps, the result has the gap that was reached, and `missed` says so.
         """
-        tolerance = positive("tolerance", tolerance, of="characteristic_time")
-        steps = whole("steps", steps, 1, of="characteristic_time")
-        mean, n = self._independent.means(means), len(self.plays)
+        tolerance = check_positive("tolerance", tolerance, of="characteristic_time")
+        steps = check_int("steps", steps, 1, of="characteristic_time")
+        mean, n = self._independent.check_means(means), len(self.plays)
         gain, delta, past, best = np.zeros(n), 0.0, np.zeros(n), (0.0, np.full(n, 1.0 / n))
         high = math.inf
         for step in range(1, steps + 1):
@@ -176,7 +186,7 @@ class CorrelatedProblem:
             )
         gap, missed = max(high / best[0] - 1.0, 0.0), None
         if high > best[0] * (1.0 + tolerance):
-            missed = Sentence(
+            missed = Message(
                 "tolerance-missed",
                 "after {steps:,} steps the gap is {gap:.2%}, and {tolerance:.2%} was asked for",
                 remedy="give more steps, or a larger tolerance",
@@ -193,11 +203,14 @@ class CorrelatedProblem:
         covers). The optimistic gain of A is (||mu^ - lambda||_{V_A} + sqrt(2 f(t) tr(V_A
         V^{-1})))^2 / 2, not below the true one where ||mu^ - mu||_V^2 <= 2 f(t).
         """
-        if not real(delta) or not 0.0 < delta < 1.0:
-            raise must_be("delta", delta, "between 0 and 1", of="simulate")
-        runs, cap = whole("runs", runs, 1, of="simulate"), whole("cap", cap, 1, of="simulate")
-        seed = whole("seed", seed, 0, of="simulate", most=SEED)
-        truth = self._independent.means(means)
+        if not is_real(delta) or not 0.0 < delta < 1.0:
+            raise invalid_argument("delta", delta, "between 0 and 1", of="simulate")
+        runs, cap = (
+            check_int("runs", runs, 1, of="simulate"),
+            check_int("cap", cap, 1, of="simulate"),
+        )
+        seed = check_int("seed", seed, 0, of="simulate", most=SEED)
+        truth = self._independent.check_means(means)
         made = [self._run(truth, delta, seed, i, cap) for i in range(runs)]
         return CorrelatedRuns(np.array([t for t, _ in made]), [answer for _, answer in made])
 
@@ -209,7 +222,7 @@ class CorrelatedProblem:
         index = {chosen: i for i, chosen in enumerate(self.plays)}
         # every run numbers arms and plays for itself: no listing of them is better than another
         order, shuffled = rng.permutation(self.actions.d), rng.permutation(n)
-        mine = self.actions.numbered(order)
+        mine = self.actions.permuted(order)
         if mine is None:  # a structure that has no other numbers
             mine, order = self.actions, np.arange(self.actions.d)
         start = [index[tuple(sorted(order[list(one)].tolist()))] for one in mine.covering()]
@@ -245,7 +258,7 @@ class CorrelatedProblem:
 
 def _listed(structure: StructureBase) -> list[tuple[int, ...]]:
     try:
-        return structure.sets(MOST)
+        return structure.to_list(MOST)
     except TooManySetsError as error:
         raise TooManySetsError(
             "correlated-lists",
@@ -266,7 +279,7 @@ def _definite(name: str, given: Any, d: int, *, of: str) -> Floats:
     right = matrix.shape == (d, d) and bool((np.abs(matrix) <= LARGEST).all())
     if not right or not _invertible(matrix):
         what = "a symmetric, positive definite matrix of as many rows and columns as arms"
-        raise must_be(name, given, what, of=of)
+        raise invalid_argument(name, given, what, of=of)
     return matrix
 
 

@@ -15,47 +15,52 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import Game
-from ..engine.state import Floats, View, arms_of
-from ..engine.statistics import Seen
+from ..engine.protocols import ProblemKernel
+from ..engine.state import Floats, RoundState, arms_of
+from ..engine.statistics import Statistics
 from ..engine.user_code import own_errors
-from ..errors import InputError, must_be, said_by
+from ..errors import InputError, error_from, invalid_argument
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
-from ..rewards.gaussian import GaussianPart
+from ..rewards.gaussian import GaussianKernel
 from ..stopping.base import StoppingBase, Validity
 from ..stopping.registry import make_stopping
 from ..tables import is_frame, totals
 from .complexity import order_of
-from .stopping_time import looked
+from .stopping_time import simulate_statistics
 
 
-class Shown(NamedTuple):
+class DisplayEvidence(NamedTuple):
     """The likelihood ratio (its logarithm), and what it must exceed."""
 
     have: float
     needed: float
 
 
-def shown(
-    game: Game, seen: Seen, best: Floats, rival: Floats, evidence: float, level: float
-) -> Shown:
+def to_display_scale(
+    problem: ProblemKernel,
+    stats: Statistics,
+    best: Floats,
+    rival: Floats,
+    evidence: float,
+    level: float,
+) -> DisplayEvidence:
     """What a judge's evidence against a rival and its level are on this scale.
 
     Where the ratio is less than the evidence (spreads that are not stated are estimated), the
     evidence stands for it; so `needed` is never below the level.
     """
     if evidence == math.inf or level == math.inf:  # no rival, or a rule that never stops
-        return Shown(float(max(evidence, 0.0)), float(level))
+        return DisplayEvidence(float(max(evidence, 0.0)), float(level))
     d, nearest = best.size, np.zeros(best.size)
     arms, sign = np.zeros(d, np.int64), np.zeros(d)
-    ratio = against(game.rewards, seen.mean, seen.counts, best, arms, sign, rival, nearest)
-    if isinstance(game.rewards, GaussianPart) and not game.rewards.spreads.known:
-        ratio = _estimated(game.rewards, seen, nearest)
+    ratio = against(problem.rewards, stats.mean, stats.counts, best, arms, sign, rival, nearest)
+    if isinstance(problem.rewards, GaussianKernel) and not problem.rewards.spreads.variance_known:
+        ratio = _estimated(problem.rewards, stats, nearest)
     if evidence == -math.inf:  # an arm has no value, or the rival leads
-        return Shown(float(max(ratio, 0.0)), float(max(ratio, 0.0) + level))
+        return DisplayEvidence(float(max(ratio, 0.0)), float(max(ratio, 0.0) + level))
     have = float(max(ratio if ratio < math.inf else 0.0, evidence, 0.0))
-    return Shown(have, float(have - (evidence - level)))
+    return DisplayEvidence(have, float(have - (evidence - level)))
 
 
 def restricted(ratio: float, degrees: float) -> float:
@@ -68,16 +73,16 @@ def restricted(ratio: float, degrees: float) -> float:
     return 0.5 * degrees * math.log1p(2.0 * ratio / degrees) if degrees > 0.0 else 0.0
 
 
-def _estimated(rewards: GaussianPart, seen: Seen, nearest: Floats) -> float:
+def _estimated(rewards: GaussianKernel, stats: Statistics, nearest: Floats) -> float:
     """The same against the means at which a rival is as good, for every sigma that is estimated."""
     spreads: Any = rewards.spreads
     alone = spreads.lean < math.inf
     ratio, degrees = np.zeros((2, nearest.size))
-    for a, n in enumerate(seen.counts):
+    for a, n in enumerate(stats.counts):
         group = a if alone else spreads.group[a]
         degrees[group] += max(n - 1.0, 0.0)
         if n > 0.0:
-            ratio[group] += n * rewards.divergence(float(seen.mean[a]), float(nearest[a]), a)
+            ratio[group] += n * rewards.divergence(float(stats.mean[a]), float(nearest[a]), a)
     return sum(restricted(float(x), float(f)) for x, f in zip(ratio, degrees, strict=True))
 
 
@@ -124,7 +129,7 @@ def evidence(
     *,
     delta: float | None = None,
     threshold: str | StoppingBase = "mixture",
-    spreads: Any = None,
+    sigmas: Any = None,
     weights: Any = None,
 ) -> Evidence:
     """The evidence that `counts` observations per arm with means `estimates` give, exactly; with
@@ -149,36 +154,45 @@ def evidence(
     True
     """
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="evidence")
+        raise invalid_argument(
+            "problem", problem, "a Problem", remedy="it comes first", of="evidence"
+        )
     if is_frame(estimates):
-        if not (counts is weights is spreads is None):
+        if not (counts is weights is sigmas is None):
             raise InputError(
                 "frame-says-all",
                 "a data frame of values says counts and spreads itself",
                 remedy="leave them out",
             )
-        estimates, counts, spreads = totals(problem, estimates)
-    if delta is not None and problem.rewards.levels():
+        estimates, counts, sigmas = totals(problem, estimates)
+    if delta is not None and problem.rewards.has_batch_effect():
         raise InputError(
             "level-evidence",
             "evidence: where every play has a level of its own, means and counts per arm do not "
             "say which values were in the same play",
             remedy="tell the plays to a Study, which compares arms within plays",
         )
-    mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
-    low, high = problem.rewards.values(problem.d)
+    mean, weight = (
+        problem.check_vector(estimates, "estimates"),
+        _weight(problem, counts, weights, delta),
+    )
+    low, high = problem.rewards.support(problem.d)
     if ((mean < low) | (mean > high)).any():
         what, rewards = "between {low} and {high} for {rewards}", str(problem.rewards)
-        raise must_be("estimates", mean.tolist(), what, low=low, high=high, rewards=rewards)
+        raise invalid_argument(
+            "estimates", mean.tolist(), what, low=low, high=high, rewards=rewards
+        )
     if delta is not None:
         for a, (x, n) in enumerate(zip(mean, weight, strict=True)):
-            if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:
-                why = why.within("estimates: arm {arm}", arm=problem.label([a]))
-                raise said_by(InputError, why)
-    known, stated = problem.rewards.known, str(problem.rewards)
+            if n > 0.0 and (why := problem.precision_problem(a, x, n)) is not None:
+                why = why.with_context("estimates: arm {arm}", arm=problem.label([a]))
+                raise error_from(InputError, why)
+    known, stated = problem.rewards.variance_known, str(problem.rewards)
     if isinstance(problem.rewards, Gaussian) and not known:
-        problem = replace(problem, rewards=replace(problem.rewards, shared=False, level=None))
-    if known != (spreads is None):
+        problem = replace(
+            problem, rewards=replace(problem.rewards, shared_sigma=False, batch_effect=None)
+        )
+    if known != (sigmas is None):
         raise InputError(
             "spreads-if-unknown",
             "spreads, the sample standard deviations per arm, are for rewards whose sigma is not "
@@ -186,48 +200,52 @@ def evidence(
             remedy="give one per arm, or leave them out",
             rewards=stated,
         )
-    scatter = problem.noise() if known else problem.vector(spreads, "spreads")
+    scatter = problem.sigma() if known else problem.check_vector(sigmas, "spreads")
     if (scatter < 0.0).any():
-        raise must_be("spreads", scatter.tolist(), "sample standard deviations, 0 or more")
-    mean, problem = problem.inside(mean), problem.maximised
+        raise invalid_argument("spreads", scatter.tolist(), "sample standard deviations, 0 or more")
+    mean, problem = problem.to_internal(mean), problem.as_maximisation
     order = order_of(
         problem, mean, weight, scatter
     )  # an order of the values, so that the given numbers change nothing
-    mine = problem.numbered(order)
+    mine = problem.permuted(order)
     if mine is None:
         mine, order = problem, np.arange(problem.d)
     mean, weight, scatter = mean[order], weight[order], scatter[order]
-    game = mine.game()
+    kernel = mine.kernel()
     if not known:  # the likelihood ratio at the spreads that were seen
-        seen = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
-        game = game._replace(rewards=seen.part(np.array(mine.low), np.array(mine.high)))
+        stats = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
+        kernel = kernel._replace(rewards=stats.kernel(np.array(mine.low), np.array(mine.high)))
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
-    feasible = np.array([game.rewards.project(float(x), a) for a, x in enumerate(mean)])
+    feasible = np.array([kernel.rewards.project(float(x), a) for a, x in enumerate(mean)])
     with own_errors():
-        game.answers.argmax(feasible, best)
-        value = game.answers.nearest(game.rewards, mean, weight, best, rival, alternative)
+        kernel.answers.argmax(feasible, best)
+        value = kernel.answers.nearest_alternative(
+            kernel.rewards, mean, weight, best, rival, alternative
+        )
     level, validity = None, None
     # t K in the threshold bounds the number of values seen: that number itself will do
     if delta is not None:
-        rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
+        rounds = math.ceil(float(weight.sum()) / problem.actions.max_size())
         stopping = make_stopping(threshold, mine, _one(delta))
         validity = stopping.validity
-        level = stopping.threshold.level(rounds, 0)
-        if stopping.watch is not None:  # the fees are part of what the value must exceed
-            found = looked(stopping, mine, mean, weight, scatter, best)
+        level = stopping.threshold.critical_value(rounds, 0)
+        if stopping.make_kernel is not None:  # the fees are part of what the value must exceed
+            found = simulate_statistics(stopping, mine, mean, weight, scatter, best)
             value, level = _weighed(found, best, rival, level)
     answer, other = (tuple(sorted(order[list(arms_of(one))].tolist())) for one in (best, rival))
     return Evidence(answer, other, float(value), level, validity)
 
 
-def _weighed(found: tuple[Game, Seen, View], best: Floats, rival: Floats, level: float) -> Shown:
+def _weighed(
+    found: tuple[ProblemKernel, Statistics, RoundState], best: Floats, rival: Floats, level: float
+) -> DisplayEvidence:
     """Against the rival that is weakest after fees, which is written."""
-    game, seen, view = found
-    less, other = float(view.evidence[0]), np.zeros(best.size)
+    problem, stats, state = found
+    less, other = float(state.evidence[0]), np.zeros(best.size)
     with own_errors():
-        least = game.judge.weakest(game, seen, best, other, np.zeros(best.size))
-    rival[:] = other if least < less else view.rival
-    return shown(game, seen, best, rival, min(least, less), level)
+        least = problem.stopping.least_evidence(problem, stats, best, other, np.zeros(best.size))
+    rival[:] = other if least < less else state.rival
+    return to_display_scale(problem, stats, best, rival, min(least, less), level)
 
 
 def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) -> Floats:
@@ -246,13 +264,13 @@ def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) ->
                 "seen, and weights are none",
                 remedy="give counts, or leave delta out",
             )
-        shares = problem.vector(weights, "weights")
+        shares = problem.check_vector(weights, "weights")
         if (shares < 0).any():
-            raise must_be("weights", shares.tolist(), "0 or more")
+            raise invalid_argument("weights", shares.tolist(), "0 or more")
         return shares
-    numbers = problem.vector(counts, "counts")
+    numbers = problem.check_vector(counts, "counts")
     if (numbers < 0).any():
-        raise must_be("counts", numbers.tolist(), "numbers of values seen, 0 or more")
+        raise invalid_argument("counts", numbers.tolist(), "numbers of values seen, 0 or more")
     broken = np.flatnonzero(numbers != np.floor(numbers))
     if broken.size:
         raise InputError(
@@ -270,5 +288,7 @@ def _one(delta: Any) -> list[float]:
     deltas = check_deltas(delta)
     if len(deltas) > 1:
         what = "one number, such as 0.05"
-        raise must_be("delta", delta, what, remedy="ask once for each of several", of="evidence")
+        raise invalid_argument(
+            "delta", delta, what, remedy="ask once for each of several", of="evidence"
+        )
     return deltas

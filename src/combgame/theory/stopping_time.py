@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engine.protocols import Game
-from ..engine.state import Floats, View
-from ..engine.statistics import Seen, blank
+from ..engine.protocols import ProblemKernel
+from ..engine.state import Floats, RoundState
+from ..engine.statistics import Statistics, blank
 from ..problem import Problem
 from ..rules import Stopping
 from .complexity import Complexity
@@ -34,7 +34,7 @@ def root(passed: Callable[[float], bool]) -> float:
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
-def looked(
+def simulate_statistics(
     stopping: Stopping,
     problem: Problem,
     mean: Floats,
@@ -42,33 +42,33 @@ def looked(
     spread: Floats,
     best: Floats,
     steady: bool = False,
-) -> tuple[Game, Seen, View]:
+) -> tuple[ProblemKernel, Statistics, RoundState]:
     """A game whose judge has seen `counts` values per arm with these means and standard deviations,
     and what it says of an answer. steady: the arms were played at these rates from the beginning;
     else nobody knows, and values have no weights (`round.balance`).
     """
-    seen, (rival, alternative, action) = (
-        blank(problem.d, problem.rewards.groups(problem.d)),
+    stats, (rival, alternative, action) = (
+        blank(problem.d, problem.rewards.variance_groups(problem.d)),
         np.zeros((3, problem.d)),
     )
-    view = View(best, rival, alternative, np.zeros(1), action)
-    seen.counts[:], seen.sums[:], seen.mean[:] = counts, counts * mean, mean
-    seen.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
-    seen.start[0] = 0
+    state = RoundState(best, rival, alternative, np.zeros(1), action)
+    stats.counts[:], stats.sums[:], stats.mean[:] = counts, counts * mean, mean
+    stats.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
+    stats.in_initial_design[0] = 0
     if steady:
-        np.add.at(seen.noise[0], seen.group, np.maximum(counts - 1.0, 0.0))
-        np.add.at(seen.noise[1], seen.group, seen.squares)
+        np.add.at(stats.residuals[0], stats.variance_group, np.maximum(counts - 1.0, 0.0))
+        np.add.at(stats.residuals[1], stats.variance_group, stats.squares)
         total, known = counts.sum(), counts > 0.0
-        seen.weighed[0, known], seen.weighed[3] = total, mean
-        seen.weighed[1, known] = total * total / counts[known]
-    game = stopping.on(problem.game(), seen)
-    game.rewards.estimate(seen)
-    for seen.clock[0] in (1, 2):  # the second time the rival is known
-        view.evidence[0] = game.judge.look(game, seen, view)
-    return game, seen, view
+        stats.weighted_sums[0, known], stats.weighted_sums[3] = total, mean
+        stats.weighted_sums[1, known] = total * total / counts[known]
+    kernel = stopping.on(problem.kernel(), stats)
+    kernel.rewards.update_variance(stats)
+    for stats.n_rounds[0] in (1, 2):  # the second time the rival is known
+        state.evidence[0] = kernel.stopping.evaluate(kernel, stats, state)
+    return kernel, stats, state
 
 
-def judge(
+def stopping_kernel_for(
     stopping: Stopping,
     problem: Problem,
     mean: Floats,
@@ -77,17 +77,19 @@ def judge(
     best: Floats,
     steady: bool = False,
 ) -> float:
-    """The evidence for an answer, as `looked` has it."""
-    game, seen, view = looked(stopping, problem, mean, counts, spread, best, steady)
-    value = float(view.evidence[0])
+    """The evidence for an answer, as `simulate_statistics` has it."""
+    kernel, stats, state = simulate_statistics(
+        stopping, problem, mean, counts, spread, best, steady
+    )
+    value = float(state.evidence[0])
     if value == math.inf:
         return value
     # while nothing can stop, what a judge says may be more than the evidence
-    return min(value, game.judge.versus(game, seen, best, view.rival))
+    return min(value, kernel.stopping.evidence_against(kernel, stats, best, state.rival))
 
 
-def limit(
-    stopping: Stopping, problem: Problem, means: Floats, solved: Complexity, which: int = 0
+def oracle_stopping_time(
+    stopping: Stopping, problem: Problem, means: Floats, solved: Complexity, index: int = 0
 ) -> float:
     """Where a run stops that knows the means and plays the optimal allocation: t = beta(t,
     delta)/D_nu; NaN if the test is another, or plays have levels of their own.
@@ -95,15 +97,19 @@ def limit(
     Fees weigh on arms with few values, which that allocation may have: with fees, a share of the
     covering is mixed in, the best of `ASIDE`.
     """
-    if not stopping.likelihood or problem.rewards.levels():
+    if not stopping.likelihood or problem.rewards.has_batch_effect():
         return math.nan
-    if solved.time in (0.0, math.inf):
-        return solved.time
-    means, problem = problem.inside(means), problem.maximised
-    if stopping.watch is None:
-        return root(lambda t: t >= stopping.threshold.level(int(t), which) * solved.time)
-    best, spread, aside = np.zeros(problem.d), problem.noise(), np.zeros(problem.d)
-    problem.game().answers.argmax(means, best)
+    if solved.characteristic_time in (0.0, math.inf):
+        return solved.characteristic_time
+    means, problem = problem.to_internal(means), problem.as_maximisation
+    if stopping.make_kernel is None:
+        return root(
+            lambda t: (
+                t >= stopping.threshold.critical_value(int(t), index) * solved.characteristic_time
+            )
+        )
+    best, spread, aside = np.zeros(problem.d), problem.sigma(), np.zeros(problem.d)
+    problem.kernel().answers.argmax(means, best)
     rows = problem.actions.covering()
     for chosen in rows:
         aside[list(chosen)] += 1.0 / len(rows)
@@ -112,8 +118,10 @@ def limit(
         played = (1.0 - share) * solved.allocation + share * aside
 
         def passed(t: float) -> bool:
-            found = judge(stopping, problem, means, t * played, spread, best, steady=True)
-            return found > stopping.threshold.level(int(t), which)
+            found = stopping_kernel_for(
+                stopping, problem, means, t * played, spread, best, steady=True
+            )
+            return found > stopping.threshold.critical_value(int(t), index)
 
         return root(passed)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, must_be, positive, real
-from ..learners.base import LearnerBase, Record
+from ..errors import InputError, check_positive, invalid_argument, is_real
+from ..learners.base import LearnerBase, RegretStatistics
 from ..learners.sftpl import SFTPL
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
@@ -23,7 +23,7 @@ from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
 from ..rules.presets import make_rule
 from ..stopping.registry import make_stopping
-from ..structures import Geometry
+from ..structures import PolytopeGeometry
 from .complexity import complexity
 from .stopping_time import root
 
@@ -37,7 +37,7 @@ class UpperBound:
     """The constants of Theorem 3 for a learner on an instance, and its terms as functions of t."""
 
     learner: LearnerBase
-    geometry: Geometry
+    geometry: PolytopeGeometry
     arms: int  # d
     largest: int  # K
     actions: float  # |A|
@@ -57,14 +57,14 @@ class UpperBound:
 
     def bonus(self, t: float) -> float:
         """f(t)."""
-        return max(theory_bonus(B, self.c).explore(max(t, 2.0)), 0.0)  # type: ignore[arg-type]
+        return max(theory_bonus(B, self.c).value(max(t, 2.0)), 0.0)  # type: ignore[arg-type]
 
     def regret(self, t: float) -> float:
         """R_t, at most."""
         most = max(self.bonus(t), self.width)
         wide = self.largest * most
         return self.learner.regret_bound(
-            Record(
+            RegretStatistics(
                 t,
                 self.arms,
                 self.actions,
@@ -109,9 +109,9 @@ class UpperBound:
         wrong *= self.slack(t) + self.bonus(t) * self.ratios(t)
         return (self.correct(t) * self.time + 2.0 * math.sqrt(t) + 1.0 + wrong) / self.constant
 
-    def level(self, t: float) -> float:
+    def critical_value(self, t: float) -> float:
         """beta(t, delta)."""
-        return float(self.threshold.level(t, 0))
+        return float(self.threshold.critical_value(t, 0))
 
     @property
     def last(self) -> float:
@@ -119,7 +119,7 @@ class UpperBound:
 
         def passed(t: float) -> bool:
             rest = self.constant * (self.regret(t) + self.approximation(t))
-            return self.level(t) * self.time + rest < t
+            return self.critical_value(t) * self.time + rest < t
 
         return root(passed)
 
@@ -155,7 +155,9 @@ def upper_bound(
     True
     """
     if not isinstance(problem, Problem):
-        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="upper_bound")
+        raise invalid_argument(
+            "problem", problem, "a Problem", remedy="it comes first", of="upper_bound"
+        )
     chosen = make_rule(rule)
     if not isinstance(chosen, CombGame):
         raise InputError(
@@ -165,7 +167,7 @@ def upper_bound(
             rule=str(rule),
         )
     if (
-        chosen.order != "learner"
+        chosen.first_mover != "learner"
         or chosen.tracking == "sample"
         or isinstance(chosen.learner, SFTPL)
         or getattr(chosen.learner, "projection", "exact") == "coarse"
@@ -177,38 +179,44 @@ def upper_bound(
             "tracking that follows it: give 'adahedge', or CombGame(tracking='C')",
             rule=str(rule),
         )
-    if not isinstance(problem.rewards, Gaussian) or not problem.rewards.known:
-        raise must_be("rewards", problem.rewards, "Gaussian with a known sigma", of="upper_bound")
+    if not isinstance(problem.rewards, Gaussian) or not problem.rewards.variance_known:
+        raise invalid_argument(
+            "rewards", problem.rewards, "Gaussian with a known sigma", of="upper_bound"
+        )
     if not isinstance(threshold, str) or threshold not in OF_TIME:
-        raise must_be(
+        raise invalid_argument(
             "threshold", threshold, "one of {known:quoted}", of="upper_bound", known=OF_TIME
         )
     if not _is_box(bounds):
-        raise must_be("bounds", bounds, "a pair of numbers, the lower one first", of="upper_bound")
-    if not real(delta):
-        raise must_be("delta", delta, "a number between 0 and 1", of="upper_bound")
-    deltas, c = check_deltas(delta), float(positive("c", c, of="upper_bound"))
-    truth = problem.means(means)
+        raise invalid_argument(
+            "bounds", bounds, "a pair of numbers, the lower one first", of="upper_bound"
+        )
+    if not is_real(delta):
+        raise invalid_argument("delta", delta, "a number between 0 and 1", of="upper_bound")
+    deltas, c = check_deltas(delta), float(check_positive("c", c, of="upper_bound"))
+    truth = problem.check_means(means)
     low, high = np.array(problem.low), np.array(problem.high)
     low = np.where(np.isfinite(low), low, bounds[0])
     high = np.where(np.isfinite(high), high, bounds[1])
     if ((truth < low) | (truth > high)).any():
         what = "inside bounds = {bounds}, where Theorem 3 holds"
         given, box = truth.tolist(), list(bounds)
-        raise must_be("means", given, what, "give wider bounds", of="upper_bound", bounds=box)
-    sigma = problem.rewards.spread(problem.d)
+        raise invalid_argument(
+            "means", given, what, "give wider bounds", of="upper_bound", bounds=box
+        )
+    sigma = problem.rewards.sub_gaussian_scale(problem.d)
     best = set(problem.best_two(truth)[0])
-    size, answers = problem.actions.size(), problem.answers.sets(250_000)
+    size, answers = problem.actions.n_sets(), problem.answers.to_list(250_000)
     stopping = make_stopping(threshold, problem, deltas)
     return UpperBound(
         chosen.learner,
         getattr(chosen.learner, "geometry", None) or problem.actions.geometry(),
         problem.d,
-        problem.actions.largest(),
-        float(size if size is not None else len(problem.actions.sets(250_000))),
+        problem.actions.max_size(),
+        float(size if size is not None else len(problem.actions.to_list(250_000))),
         float(len(answers)),
         float(sigma.max() ** 2),
-        complexity(problem, truth).time,
+        complexity(problem, truth).characteristic_time,
         min(_chernoff(truth, sigma, best, set(rival)) for rival in answers if set(rival) != best),
         float(((high - low) / sigma**2).max()),
         float(((high - low) ** 2 / (2.0 * sigma**2)).sum()),
@@ -218,7 +226,7 @@ def upper_bound(
 
 
 def _is_box(bounds: Any) -> bool:
-    pair = isinstance(bounds, list | tuple) and len(bounds) == 2 and all(map(real, bounds))
+    pair = isinstance(bounds, list | tuple) and len(bounds) == 2 and all(map(is_real, bounds))
     return pair and -math.inf < bounds[0] < bounds[1] < math.inf
 
 

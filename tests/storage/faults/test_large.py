@@ -15,7 +15,7 @@ from combgame.lab import session, snapshot
 from combgame.lab.diagnostics import squares_of
 from combgame.lab.exports import read_sheet
 from combgame.lab.history import History
-from combgame.lab.round import Record, Told, values_in
+from combgame.lab.round import RecordedValue, RoundRecord, values_in
 from combgame.lab.snapshot import dump
 from combgame.storage import database as sql
 from combgame.storage import transaction
@@ -49,7 +49,7 @@ def url(tmp_path):
 def seen(monkeypatch):
     """How many events were read in each transaction: "w" with the write lock, "r" without."""
     found, now, saving = [], [], []
-    real, save = sql.Database.transaction, session.Session._save
+    real, save = sql.SqlStorage.transaction, session.StudySession._save
 
     @contextmanager
     def counting(self, write=True):
@@ -77,8 +77,8 @@ def seen(monkeypatch):
         return real(rows)
 
     monkeypatch.setattr(transaction, "as_events", decoded)
-    monkeypatch.setattr(sql.Database, "transaction", counting)
-    monkeypatch.setattr(session.Session, "_save", saved)
+    monkeypatch.setattr(sql.SqlStorage, "transaction", counting)
+    monkeypatch.setattr(session.StudySession, "_save", saved)
     monkeypatch.setattr(session, "EVERY", 40)
     return found
 
@@ -156,7 +156,7 @@ def test_what_others_do_while_a_retraction_is_prepared_counts(url, seen, monkeyp
             go_on(one, 100)
             one.ask(2)
         other.state
-        real, once = session.Session._read, []
+        real, once = session.StudySession._read, []
 
         def read(self, *coming):
             real(self, *coming)
@@ -170,7 +170,7 @@ def test_what_others_do_while_a_retraction_is_prepared_counts(url, seen, monkeyp
             if meanwhile == "retract":
                 one.retract(30, "another slip")
 
-        monkeypatch.setattr(session.Session, "_read", read)
+        monkeypatch.setattr(session.StudySession, "_read", read)
         study.retract(20, "a slip")
         act(slow)
         slow.retract(20, "a slip")
@@ -242,16 +242,16 @@ def test_a_step_is_stored_as_a_whole_or_not_at_all(url, monkeypatch):
     with made(url, client="me") as study:
         todo = study.ask()
         before = study.events()
-        real = transaction.Transaction.append
+        real = transaction.SqlTransaction.append
 
         def full(self, new):
             real(self, new)
             raise sqlite3.OperationalError("database or disk is full")
 
-        monkeypatch.setattr(transaction.Transaction, "append", full)
+        monkeypatch.setattr(transaction.SqlTransaction, "append", full)
         with pytest.raises(sqlite3.OperationalError):
             study.step(todo, {todo.arms[0]: 0.5})
-        monkeypatch.setattr(transaction.Transaction, "append", real)
+        monkeypatch.setattr(transaction.SqlTransaction, "append", real)
         assert study.events() == before and study.pending == [todo]
         then = study.step(todo, {todo.arms[0]: 0.5})
         assert then.id == 2 and study.step(todo, {todo.arms[0]: 0.5}) == then  # as apart
@@ -263,14 +263,14 @@ def test_a_step_is_stored_as_a_whole_or_not_at_all(url, monkeypatch):
 def test_a_step_at_the_end_asks_for_nothing_and_too_many_rounds_are_refused():
     heard = []
     calls = {f"on_{what}": lambda x, what=what: heard.append(what) for what in ("told", "asked")}
-    study = cg.Study(FEW, max_rounds=1, min_pulls=0, engine="python", **calls)
+    study = cg.Study(FEW, max_rounds=1, min_replicates=0, engine="python", **calls)
     todo = study.ask()
-    assert study.step(todo, {todo.arms[0]: 0.5}) is None and study.state == "budget"
+    assert study.tell_and_ask(todo, {todo.arms[0]: 0.5}) is None and study.state == "budget"
     assert heard == ["asked", "told"]
-    sure = cg.Study(FEW, on_certified=lambda _: heard.append("certified"), engine="python")
+    sure = cg.Study(FEW, on_certify=lambda _: heard.append("certified"), engine="python")
     todo = sure.ask()
     while todo is not None:
-        todo = sure.step(todo, {a: 100.0 * a for a in todo.arms})
+        todo = sure.tell_and_ask(todo, {a: 100.0 * a for a in todo.arms})
     assert sure.state == "certified" and heard[-1] == "certified" and sure.pending == []
     study = made(None)
     with pytest.raises(cg.InputError) as caught:
@@ -358,13 +358,13 @@ def test_the_rounds_of_a_long_start_are_compared_by_the_smaller_side():
         records = []
         for number in range(rounds):
             chosen = [int(a) for a in rng.choice(arms, size, replace=False)]
-            told = {a: Told(float(rng.normal(a)), number, 0.0) for a in chosen}
-            records.append(Record(number, chosen, None, 0.0, told=told))
+            told = {a: RecordedValue(float(rng.normal(a)), number, 0.0) for a in chosen}
+            records.append(RoundRecord(number, chosen, None, 0.0, told=told))
         squares, degrees, *_ = squares_of([values_in(one) for one in records], np.ones(arms))
         wanted = two_way([{a: x.entry for a, x in one.told.items()} for one in records], 1.0)
         assert degrees == wanted[1] and squares == pytest.approx(wanted[0], rel=1e-8, abs=1e-8)
     single = [
-        Record(k, [k % 2000], None, 0.0, told={k % 2000: Told(float(k % 3), k, 0.0)})
+        RoundRecord(k, [k % 2000], None, 0.0, told={k % 2000: RecordedValue(float(k % 3), k, 0.0)})
         for k in range(6000)
     ]
     assert (

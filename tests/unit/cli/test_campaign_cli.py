@@ -82,7 +82,7 @@ def test_status_says_how_far_a_campaign_is_and_one_without_runs_can_be_looked_at
     code, _, err = shell("plot", tmp_path / "b.db")
     assert code == 2 and err.count("\n") == 1 and "no runs" in err
     with open_store(tmp_path / "b.db")[0] as file:
-        file.add(execute.work(campaign.configurations[0], 0, 2, "python", execute.here()))
+        file.add(execute.run_chunk(campaign.configurations[0], 0, 2, "python", execute.here()))
     assert "2 of 8 runs" in shell("status", tmp_path / "b.db")[1]
 
 
@@ -99,7 +99,7 @@ def test_reports_in_every_format(finished, shell, tmp_path):
         assert 0 < line["bound"] < line["limit"]
     sim = cg.simulate(
         PROBLEM, MEANS, rule="uniform", delta=0.1, threshold="stylised", runs=5, engine="python"
-    ).report()[0]
+    ).summary()[0]
     assert all(
         lines[0][name] == pytest.approx(sim[name])
         for name in ("mean", "median", "q25", "q75", "bound", "limit", "ratio")

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 import combgame as cg
-from combgame._messages import Call, Option, Phrase
+from combgame._messages import CallHint, OptionHint, PhraseHint
 from combgame.cli import app as cli
 from combgame.cli._common import COMMANDS, OPTIONS, SHELL
 from tests.said import refused
@@ -125,7 +125,7 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
     assert "--min-pulls 2 asks for two values of every arm" in told
-    assert "min_pulls" not in told + lab("status")[1]
+    assert "min_replicates" not in told + lab("status")[1]
     assert "rests on a single value of bob" in lab("ask")[1]
 
 
@@ -321,9 +321,9 @@ def test_what_is_advised_is_spelt_by_the_shell_or_as_python_does():
     assert set(COMMANDS.values()) <= {*root.commands, *(f"study {verb}" for verb in study)}
     commands = [*root.commands.values(), *study.values(), *campaign.values()]
     assert set(OPTIONS.values()) <= {opt for one in commands for p in one.params for opt in p.opts}
-    assert Call("moment", "n", history=True).spelt(SHELL) == "moment(n, history=True)"
-    assert Option("ties", 3).spelt(SHELL) == "ties=3"
-    assert Phrase("unheard of").spelt(SHELL) == "unheard of"
+    assert CallHint("moment", "n", history=True).render_inline(SHELL) == "moment(n, history=True)"
+    assert OptionHint("ties", 3).render_inline(SHELL) == "ties=3"
+    assert PhraseHint("unheard of").render_inline(SHELL) == "unheard of"
 
 
 def test_a_refusal_for_programs_has_code_and_arguments(lab, monkeypatch, capsys):
@@ -354,7 +354,10 @@ def test_a_deadline_in_the_past_is_refused(lab):
     with refused("past", cg.StudyError) as caught:
         command("create", "screen.toml", "--deadline", "2020-01-31T18:00")
     deadline = caught.value.arguments["deadline"]
-    assert deadline.spelt(SHELL) == "--deadline 2020-01-31T18:00" and not Path("lab.db").exists()
+    assert (
+        deadline.render_inline(SHELL) == "--deadline 2020-01-31T18:00"
+        and not Path("lab.db").exists()
+    )
     assert lab("create", "screen.toml", "--deadline", "2999-01-31T18:00")[0] == 0
 
 

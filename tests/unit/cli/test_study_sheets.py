@@ -39,7 +39,7 @@ def test_a_table_that_was_not_told_is_not_overwritten(lab):
     before = Path("todo.csv").read_text()
     with refused("values-not-told", cg.StoreError, path="todo.csv", round=1) as caught:
         command("ask", "-n", 4, "--out", "todo.csv")
-    assert "`combgame study tell todo.csv` first" in caught.value.said(SHELL)
+    assert "`combgame study tell todo.csv` first" in caught.value.render(SHELL)
     assert Path("todo.csv").read_text() == before
     with cg.Study.open("sqlite:///lab.db") as study:
         assert len(study.pending) == 2  # nothing was asked
@@ -144,7 +144,7 @@ def test_a_table_that_is_refused_is_refused_as_a_whole(lab):
         with refused(code, **arguments) as caught:
             command("tell", "todo.csv")
         infinite = arguments.get("value") == math.inf
-        assert ADVICE.get("infinite" if infinite else code, "") in caught.value.said(SHELL), table
+        assert ADVICE.get("infinite" if infinite else code, "") in caught.value.render(SHELL), table
         with cg.Study.open("sqlite:///lab.db") as study:
             assert len(study.events()) == 2, table
 

@@ -46,7 +46,7 @@ def same(one, other):
     assert hash(one) == hash(other)
     assert (repr(one), one.names) == (repr(other), other.names)
     for mine, yours in ((one.actions, other.actions), (one.answers, other.answers)):
-        assert mine.sets() == yours.sets()
+        assert mine.to_list() == yours.to_list()
 
 
 # ---- problem files
@@ -401,7 +401,13 @@ def test_a_preset_is_its_name_or_a_table_of_it():
 
 
 GEOMETRY = {"diameter": 2, "psi": 1.0, "phi": 0.5, "exact": True}
-BOTH = {"tracking": "D", "per_answer": True, "sparsify": False, "start": "full", "bonus": "theory"}
+BOTH = {
+    "tracking": "D",
+    "learner_per_answer": True,
+    "sparsify": False,
+    "start": "full",
+    "bonus": "theory",
+}
 RULES = [
     ({"learner": "lloo"}, cg.CombGame(cg.LLOO())),
     (
@@ -410,13 +416,13 @@ RULES = [
     ),
     (
         {"rule": "hedge", "first": 50, "tracking": "sample"},
-        cg.CombGame(cg.Hedge(first=50.0), "sample"),
+        cg.CombGame(cg.Hedge(initial_horizon=50.0), "sample"),
     ),
     ({"rule": "hedge", "learner": "ofw", "sparsify": False}, cg.CombGame(cg.OFW(False))),
     ({"rule": "uniform", "start": "random-covering"}, cg.Uniform("random-covering")),
     (
         {"learner": "lloo", "geometry": GEOMETRY},
-        cg.CombGame(cg.LLOO(geometry=cg.Geometry(2.0, 1.0, 0.5, True))),
+        cg.CombGame(cg.LLOO(geometry=cg.PolytopeGeometry(2.0, 1.0, 0.5, True))),
     ),
     ({"learner": "ofw", "bonus": {"c": 0.5}}, cg.CombGame(cg.OFW(), bonus=cg.theory_bonus(c=0.5))),
 ]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.io import alike, identity
+from combgame.io import identity, same_description
 from tests.said import case, check_refusals
 
 INF = math.inf
@@ -28,7 +28,9 @@ def test_an_identity_does_not_depend_on_how_the_same_was_written():
     assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1})
     assert identity([1, 2.5, True]) == identity((np.int64(1), np.float64(2.5), np.bool_(True)))
     assert identity([[0.1, 0.2]]) == identity(np.array([[0.1, 0.2]]))
-    assert identity(alike([1.0, {"a": -0.0}, 1e22])) == identity(alike([1, {"a": 0}, 10**22]))
+    assert identity(same_description([1.0, {"a": -0.0}, 1e22])) == identity(
+        same_description([1, {"a": 0}, 10**22])
+    )
     values = [0, 1, -1, 1.0, 0.1, math.nextafter(0.1, 1.0), INF, -INF]
     values += [
         "0",

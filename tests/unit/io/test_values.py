@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import combgame as cg
 from combgame._values import Description, arguments, is_value
-from combgame.io import alike, from_data, identity, to_data
-from combgame.io.descriptions import below
+from combgame.io import from_data, identity, same_description, to_data
+from combgame.io.descriptions import all_subclasses
 from combgame.io.models import STRUCTURES
 from combgame.learners import LearnerBase
 from combgame.rules import RuleBase
@@ -109,7 +109,7 @@ def structures(draw, kind):
     if kind == "matchings":
         rows, columns = draw(labels(draw(st.integers(1, 3)))), draw(labels(draw(st.integers(1, 3))))
         barred = draw(
-            st.sets(
+            st.to_list(
                 st.tuples(st.sampled_from(range(len(rows))), st.sampled_from(range(len(columns)))),
                 max_size=3,
             )
@@ -119,7 +119,7 @@ def structures(draw, kind):
             lambda: cg.Matchings(rows, columns, size, [(rows[i], columns[j]) for i, j in barred])
         )
     if kind == "almost-all":
-        return cg.AlmostAllSets(d, draw(st.sets(arms, min_size=1)))
+        return cg.AlmostAllSets(d, draw(st.to_list(arms, min_size=1)))
     if kind == "listed":
         sets = draw(st.lists(st.frozensets(arms, min_size=1), min_size=1, max_size=8, unique=True))
         return cg.Listed([sorted(one) for one in sets], d)
@@ -186,12 +186,12 @@ def test_a_problem_that_is_written_and_read_is_the_same(kind):
         assert (again.names, again.low, again.high) == (drawn.names, drawn.low, drawn.high)
         for mine, yours in ((drawn.actions, again.actions), (drawn.answers, again.answers)):
             assert mine == yours
-            assert mine.sets() == yours.sets()
+            assert mine.to_list() == yours.to_list()
             assert mine.covering() == yours.covering()
             assert getattr(mine, "names", None) == getattr(yours, "names", None)
-            assert mine.unnamed().sets() == mine.sets()
-        assert drawn.unnamed() == again.unnamed()
-        assert check_value(drawn.unnamed()).unnamed() == drawn.unnamed()
+            assert mine.without_labels().to_list() == mine.to_list()
+        assert drawn.without_labels() == again.without_labels()
+        assert check_value(drawn.without_labels()).without_labels() == drawn.without_labels()
 
     check()
 
@@ -199,7 +199,7 @@ def test_a_problem_that_is_written_and_read_is_the_same(kind):
 @st.composite
 def learners(draw):
     positive = st.floats(1.0, 1e6)
-    geometry = st.builds(cg.Geometry, positive, positive, positive, st.booleans())
+    geometry = st.builds(cg.PolytopeGeometry, positive, positive, positive, st.booleans())
     doubling = {"first": st.one_of(positive, st.integers(1, 500)), "ratio": st.floats(1.1, 9.0)}
     return draw(
         st.one_of(
@@ -229,9 +229,9 @@ rules = st.one_of(
     st.builds(cg.ProductAdaHedge, bonuses),
     st.builds(cg.Uniform, starts),
     st.builds(
-        cg.Informed,
+        cg.FixedAllocation,
         st.lists(
-            st.tuples(st.sets(st.integers(0, 5), min_size=1), st.floats(1e-3, 1e3)), min_size=1
+            st.tuples(st.to_list(st.integers(0, 5), min_size=1), st.floats(1e-3, 1e3)), min_size=1
         ),
     ),
 )
@@ -252,10 +252,10 @@ def test_and_so_is_a_learner(learner):
 REWARDS = [
     cg.Gaussian(0.1),
     cg.Gaussian([0.1, 2, 1e-9]),
-    cg.Gaussian(shared=False),
-    cg.Gaussian(supposed=3, shared=False),
+    cg.Gaussian(shared_sigma=False),
+    cg.Gaussian(simulation_sigma=3, shared_sigma=False),
     cg.Gaussian(),
-    cg.Gaussian(shared=[[0, 2], [1]], supposed=[1, 2, 1]),
+    cg.Gaussian(shared_sigma=[[0, 2], [1]], simulation_sigma=[1, 2, 1]),
     cg.Bernoulli(),
     cg.Bounded(-1, 2),
 ]
@@ -268,7 +268,7 @@ def test_and_so_are_rewards():
 
 def test_every_class_that_describes_says_its_arguments_and_has_a_name_of_its_own():
     """Whoever adds a structure or a rule makes it a value, or this says so."""
-    kinds = list(below(Description))
+    kinds = list(all_subclasses(Description))
     assert len({kind.__name__ for kind in kinds}) == len(kinds) >= 20
     for kind in kinds:
         assert "arguments" in vars(kind) or "__dataclass_fields__" in vars(kind), kind
@@ -307,9 +307,15 @@ SAME = {
     "sigma": (cg.Gaussian(1), cg.Gaussian(np.float64(1.0))),
     "sigmas": (cg.Gaussian([1, 2]), cg.Gaussian(np.array([1.0, 2.0]))),
     "ends": (cg.Bounded(0, 1), cg.Bounded(0.0, np.float64(1.0))),
-    "defaults": (cg.CombGame(), cg.CombGame(cg.LLOO(first=200), "C", "stylised", False, None)),
+    "defaults": (
+        cg.CombGame(),
+        cg.CombGame(cg.LLOO(initial_horizon=200), "C", "stylised", False, None),
+    ),
     "a bonus": (cg.CombGame(bonus=cg.theory_bonus(1, 1)), cg.CombGame(bonus=cg.theory_bonus())),
-    "shares": (cg.Informed([((0,), 1), ((1,), 3)]), cg.Informed([([0], 0.25), ([1], 0.75)])),
+    "shares": (
+        cg.FixedAllocation([((0,), 1), ((1,), 3)]),
+        cg.FixedAllocation([([0], 0.25), ([1], 0.75)]),
+    ),
     "answers": (
         cg.Problem(cg.Arms(3), None, cg.Bernoulli()),
         cg.Problem(cg.Arms(3), cg.Arms(3), cg.Bernoulli()),
@@ -338,7 +344,9 @@ def test_what_is_the_same_is_equal_however_it_was_given():
     for how, (one, other) in SAME.items():
         assert one == other and hash(one) == hash(other) and repr(one) == repr(other), how
         told, again = to_data(one), to_data(other)
-        assert told == again and identity(alike(told)) == identity(alike(again)), how
+        assert told == again and identity(same_description(told)) == identity(
+            same_description(again)
+        ), how
         check_value(one)
 
 
@@ -368,7 +376,7 @@ def test_what_differs_in_anything_is_different():
         cg.Matchings("ab", 3),
         *PRESETS.values(),
         cg.CombGame(tracking="D"),
-        cg.CombGame(cg.LLOO(first=201.0)),
+        cg.CombGame(cg.LLOO(initial_horizon=201.0)),
         cg.Hedge(),
         cg.AdaHedge(),
         *(
@@ -384,7 +392,11 @@ def test_what_differs_in_anything_is_different():
             for bounds in (None, (0, 1))
         ),
     ]
-    assert len(set(found)) == len(found) == len({identity(alike(to_data(one))) for one in found})
+    assert (
+        len(set(found))
+        == len(found)
+        == len({identity(same_description(to_data(one))) for one in found})
+    )
 
 
 def test_bonuses_of_different_kinds_are_different_although_they_are_equal_as_tuples():
@@ -424,7 +436,7 @@ def test_a_sentence_about_a_large_structure_is_short():
         "values>))"
     )
     with refused("too-many-sets", cg.TooManySetsError, structure="Paths(<485 edges>, 's', 't')"):
-        large.actions.sets()
+        large.actions.to_list()
 
 
 def test_a_value_is_frozen():
@@ -457,7 +469,12 @@ def test_what_is_compared_is_made_once(monkeypatch):
 def test_what_a_structure_has_found_out_is_no_part_of_it():
     one, other = cg.grid_network(6), cg.grid_network(6)
     before = pickle.dumps(one)
-    assert one.difference() == 12 and one.geometry() and one.deciding() and hash(one) == hash(other)
+    assert (
+        one.max_difference() == 12
+        and one.geometry()
+        and one.relevant_arms()
+        and hash(one) == hash(other)
+    )
     assert one == other == pickle.loads(before) == pickle.loads(pickle.dumps(one))
     assert to_data(one) == to_data(other)
 
@@ -477,13 +494,13 @@ NUMBERED = [
 def test_a_structure_under_other_numbers_is_the_value_of_both():
     order, other = np.array([2, 0, 3, 1]), np.array([1, 0, 2, 3])
     for structure in NUMBERED:
-        one, two = structure.numbered(order), structure.numbered(order.copy())
+        one, two = structure.permuted(order), structure.permuted(order.copy())
         assert one == two and hash(one) == hash(two), structure
-        assert one not in (structure, structure.numbered(other)), structure
+        assert one not in (structure, structure.permuted(other)), structure
         assert pickle.loads(pickle.dumps(one)) == one == eval(repr(one), dict(vars(cg)))
         problem = cg.Problem(structure, cg.Arms(4), cg.Gaussian([1, 2, 3, 4]))
-        renamed = problem.numbered(order)
-        assert renamed == problem.numbered(order.copy()) != problem and str(renamed)
+        renamed = problem.permuted(order)
+        assert renamed == problem.permuted(order.copy()) != problem and str(renamed)
         if not isinstance(structure, cg.Partition):  # which is made anew
             with refused("numbered-anew", cg.InputError):
                 to_data(one)
@@ -659,15 +676,15 @@ BOXED = [
     (cg.Gaussian(np.int64(1)), cg.Gaussian(1)),
     (cg.Gaussian(np.float32(0.5)), cg.Gaussian(0.5)),
     (cg.Gaussian(np.array(0.5)), cg.Gaussian(0.5)),
-    (cg.Gaussian(shared=np.bool_(False)), cg.Gaussian(shared=False)),
-    (cg.Gaussian(shared=[[1, 0], [2]]), cg.Gaussian(shared={"a": (0, 1), "b": [2]})),
+    (cg.Gaussian(shared_sigma=np.bool_(False)), cg.Gaussian(shared_sigma=False)),
+    (cg.Gaussian(shared_sigma=[[1, 0], [2]]), cg.Gaussian(shared_sigma={"a": (0, 1), "b": [2]})),
     (cg.Bounded(np.array(0), np.int8(2)), cg.Bounded(0, 2)),
-    (cg.FrankWolfe(pool=np.int64(3)), cg.FrankWolfe(pool=3)),
-    (cg.FrankWolfe(kappa=np.array(2)), cg.FrankWolfe(kappa=2)),
-    (cg.LLOO(first=np.array(300.0)), cg.LLOO(first=300.0)),
+    (cg.FrankWolfe(max_rivals=np.int64(3)), cg.FrankWolfe(max_rivals=3)),
+    (cg.FrankWolfe(sharpness=np.array(2)), cg.FrankWolfe(sharpness=2)),
+    (cg.LLOO(initial_horizon=np.array(300.0)), cg.LLOO(initial_horizon=300.0)),
     (cg.LLOO(sparsify=np.bool_(False)), cg.LLOO(sparsify=False)),
     (cg.GCBPE(np.float32(0.5)), cg.GCBPE(0.5)),
-    (cg.CombGame(record=np.bool_(True)), cg.CombGame(record=True)),
+    (cg.CombGame(track_regret=np.bool_(True)), cg.CombGame(track_regret=True)),
     (cg.Subsets(np.array(4), size=np.int32(2)), cg.Subsets(4, 2)),
 ]
 
@@ -681,7 +698,7 @@ def test_a_number_of_numpy_is_the_number_that_it_is():
 
 
 def test_a_sigma_of_numpy_is_that_of_all_arms():
-    assert cg.Problem(cg.Arms(3), rewards=cg.Gaussian(np.array(0.5))).noise().tolist() == [0.5] * 3
+    assert cg.Problem(cg.Arms(3), rewards=cg.Gaussian(np.array(0.5))).sigma().tolist() == [0.5] * 3
 
 
 def test_a_problem_can_be_made_with_something_replaced():

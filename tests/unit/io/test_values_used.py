@@ -23,7 +23,7 @@ MEANS = (0.5, 0.4, 0.3, 0.2, 0.1)
 class Lists(cg.Uniform):
     """Its options have no hash."""
 
-    impartial = True
+    symmetric = True
     shares: list[float] | None = None
     words: list[str] = field(default_factory=lambda: ["a", "b"])
 
@@ -37,7 +37,7 @@ def test_a_worker_prepares_a_configuration_once_whatever_its_options():
         rows = [
             row.stops
             for first in range(4)
-            for row in execute.work(
+            for row in execute.run_chunk(
                 pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()
             ).rows
         ]
@@ -66,8 +66,8 @@ def test_rules_and_nodes_that_no_file_can_hold_have_the_runs_of_those_that_are_e
         campaign = cg.Campaign.cross("c", [instance], [rule], threshold="stylised")
         return campaign.configurations[0].key
 
-    usual = key(FIVE, cg.CombGame(cg.LLOO(first=200)))
-    assert key(FIVE, "lloo") == usual != key(FIVE, cg.CombGame(cg.LLOO(first=201)))
+    usual = key(FIVE, cg.CombGame(cg.LLOO(initial_horizon=200)))
+    assert key(FIVE, "lloo") == usual != key(FIVE, cg.CombGame(cg.LLOO(initial_horizon=201)))
     noise, names = cg.Gaussian(1), list("vwxyz")
     edges = [(7, "x"), (7, 3), ("x", 4), (3, 4), (7, 4)]
     numbered = cg.Problem(cg.Paths(edges, 7, 4), cg.Arms(5), noise, names=names)
@@ -118,7 +118,7 @@ OLD = {  # as this package wrote it before descriptions were values
     "threshold": "mixture",
     "seed": 0,
     "epsilon": 0.0,
-    "min_pulls": 0,
+    "min_replicates": 0,
     "max_rounds": None,
     "deadline": None,
     "replicates": 1,

@@ -6,12 +6,12 @@ import pytest
 import combgame as cg
 from combgame.engine.likelihood_ratio import differ
 from combgame.engine.state import vector
-from combgame.lab.forecast import _odds, _Pairs, _rates, lengths
+from combgame.lab.forecast import _odds, _Pairs, _rates, simulate_remaining
 from combgame.lab.status import rivals
 from tests.studies import state_of
 
 KNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
-UNKNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False))
+UNKNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared_sigma=False))
 
 
 def told(problem, means, counts, seed=0):
@@ -43,19 +43,19 @@ def test_the_range_narrows_as_data_come_and_too_little_have_none():
 def test_a_tolerance_is_sooner():
     study = told(KNOWN, (0.5, 0.0, -0.5), (30, 30, 10))
     state = state_of(study)
-    plain, wide = lengths(state, rivals(state), [0.0, 0.4])
+    plain, wide = simulate_remaining(state, rivals(state), [0.0, 0.4])
     assert np.median(wide) < np.median(plain)
 
 
 def test_numbers_of_arms_mean_nothing():
     one = told(KNOWN, (0.8, 0.0, -0.5), (30, 30, 10))
-    seen = state_of(one).history.seen
+    stats = state_of(one).history.stats
     order, other = [2, 0, 1], cg.Study(KNOWN)
     for place, arm in enumerate(order):
-        other.observe({place: (float(seen.mean[arm]), int(seen.counts[arm]))})
+        other.observe({place: (float(stats.mean[arm]), int(stats.counts[arm]))})
     same = cg.Study(KNOWN)
     for arm in range(3):
-        same.observe({arm: (float(seen.mean[arm]), int(seen.counts[arm]))})
+        same.observe({arm: (float(stats.mean[arm]), int(stats.counts[arm]))})
     assert other.status.forecast == same.status.forecast is not None
 
 
@@ -95,15 +95,25 @@ def test_sets_are_forecast_with_what_their_judge_will_ask():
         todo = study.ask()
         study.tell(todo, {a: means[a] + rng.standard_normal() for a in todo.arms})
     state = state_of(study)
-    judge, close, counts = state.monitor.told.game.judge, rivals(state), state.history.seen.counts
-    answers = np.array([state.monitor.told.view.best, *(vector(one.answer, 9) for one in close)])
-    pairs = _Pairs(answers, np.ones(9), _odds(judge, answers))
+    stopping_kernel, close, counts = (
+        state.monitor.told.kernel.stopping,
+        rivals(state),
+        state.history.stats.counts,
+    )
+    answers = np.array([state.monitor.told.state.leader, *(vector(one.answer, 9) for one in close)])
+    pairs = _Pairs(answers, np.ones(9), _odds(stopping_kernel, answers))
     for j, one in enumerate(close, 1):
         arms, sign = np.zeros(9, np.int64), np.zeros(9)
         n = differ(answers[0], answers[j], arms, sign)
-        own = judge.weigher.own(arms, sign, n) - np.log(2.0) + judge.rivals.odds(*answers[[0, j]])
+        own = (
+            stopping_kernel.weigher.own(arms, sign, n)
+            - np.log(2.0)
+            + stopping_kernel.rivals.log_weight(*answers[[0, j]])
+        )
         about = float(pairs.evidence(0, j, np.array(one.lead), counts))
         assert own > 2.0 and own == pytest.approx(about, abs=0.4)
-        assert judge.level(1, 0) + one.evidence - one.threshold > own - 0.01  # and `joint`
+        assert (
+            stopping_kernel.critical_value(1, 0) + one.evidence - one.threshold > own - 0.01
+        )  # and `joint`
     rate = _rates(MATCHINGS, counts, np.array([means]), np.ones(9), 120.0)
     assert rate[0] == pytest.approx(counts / 120.0)

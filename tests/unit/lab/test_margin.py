@@ -15,21 +15,28 @@ from combgame.engine.statistics import blank
 from combgame.lab.analysis import least_passing
 from combgame.lab.client._wire import status_data, status_from
 from combgame.stopping.variance import CHANCES, RATIOS
-from combgame.theory.confidence import SCALES, _drawn, chance, charge, intervals, lead
-from combgame.theory.evidence import shown
+from combgame.theory.confidence import (
+    SCALES,
+    _drawn,
+    charge,
+    intervals,
+    lead,
+    posterior_probability_best,
+)
+from combgame.theory.evidence import to_display_scale
 from tests.studies import COINS, HARD, PROBLEM, measure, state_of
 
-UNKNOWN = cg.Gaussian(shared=False)
+UNKNOWN = cg.Gaussian(shared_sigma=False)
 
 
 def seen_of(values):
     """What is seen of lists of values, one per arm."""
-    seen = blank(len(values))
+    stats = blank(len(values))
     for arm, xs in enumerate(values):
         for x in map(float, xs):
-            seen.add_value(arm, x, 1.0, x, 1.0, False)
-    seen.mean[:] = seen.sums / np.maximum(seen.counts, 1.0)
-    return seen
+            stats.add_value(arm, x, 1.0, x, 1.0, False)
+    stats.mean[:] = stats.sums / np.maximum(stats.counts, 1.0)
+    return stats
 
 
 def martingale(rewards, xs, mean):
@@ -64,8 +71,8 @@ def test_an_arm_leaves_its_interval_where_its_martingale_passes(rewards, seed, n
         xs = (rng.random(n) < rng.random()) * 1.0
     else:
         xs = rng.normal(0.3, 1.0, n)
-    seen = seen_of([xs, xs[:1], xs[:1]])
-    low, high = intervals(problem, seen, problem.game().rewards, 0.1)[:, 0]
+    stats = seen_of([xs, xs[:1], xs[:1]])
+    low, high = intervals(problem, stats, problem.kernel().rewards, 0.1)[:, 0]
     level = math.log(2 * 3 / 0.1)
     for end, out in ((low, -1e-6), (high, 1e-6)):
         if problem.low[0] < end < problem.high[0]:
@@ -83,16 +90,16 @@ def test_a_lead_leaves_its_interval_only_with_the_martingale_of_its_arms(seed, s
     for rewards in (cg.Gaussian(1.0), cg.Bernoulli()):
         problem = cg.Problem(cg.Subsets(4, size), rewards=rewards)
         values = [rng.integers(0, 2, rng.integers(3, 30)).astype(float) for _ in range(4)]
-        seen, part = seen_of(values), problem.game().rewards
+        stats, kernel = seen_of(values), problem.kernel().rewards
         best, rival = vector(range(size), 4), vector([*range(1, size), 3], 4)
-        ends = intervals(problem, seen, part, 0.1)
-        value, low, high = lead(problem, seen, part, best, rival, 0.1, ends)
+        ends = intervals(problem, stats, kernel, 0.1)
+        value, low, high = lead(problem, stats, kernel, best, rival, 0.1, ends)
         assert low <= value <= high
         level = math.log(2 / 0.1) + charge(problem, np.array([0, 3]), np.array([1.0, -1.0]))
         for _ in range(20):
             mu = rng.uniform(0.001, 0.999, 4)
             if rewards == cg.Gaussian(1.0):
-                mu = seen.mean + rng.normal(0, 1.5, 4)
+                mu = stats.mean + rng.normal(0, 1.5, 4)
             apart = mu[0] - mu[3]
             inside = np.all((mu >= ends[0]) & (mu <= ends[1]))
             if not low - 1e-9 <= apart <= high + 1e-9 and inside:
@@ -102,7 +109,7 @@ def test_a_lead_leaves_its_interval_only_with_the_martingale_of_its_arms(seed, s
                 else:
                     each = [
                         [
-                            0.5 * n * n * (seen.mean[a] - mu[a]) ** 2 / (n + c)
+                            0.5 * n * n * (stats.mean[a] - mu[a]) ** 2 / (n + c)
                             - 0.5 * math.log1p(n / c)
                             for c in SCALES[:, 0]
                         ]
@@ -117,7 +124,7 @@ def test_a_lead_leaves_its_interval_only_with_the_martingale_of_its_arms(seed, s
     ("rewards", "draw"),
     [
         (cg.Gaussian(1.0), lambda rng, n: rng.normal(0.0, 1.0, n)),
-        (cg.Gaussian(shared=False), lambda rng, n: rng.normal(0.0, 3.0, n)),
+        (cg.Gaussian(shared_sigma=False), lambda rng, n: rng.normal(0.0, 3.0, n)),
         (cg.Bernoulli(), lambda rng, n: (rng.random(n) < 0.2) * 1.0),
         (cg.Bounded(0, 1), lambda rng, n: rng.random(n)),
     ],
@@ -128,19 +135,19 @@ def test_intervals_hold_at_all_times_together(rewards, draw):
     """
     problem, missed = cg.Problem(cg.Arms(3), rewards=rewards), 0
     truth = {cg.Bernoulli(): 0.2, cg.Bounded(0, 1): 0.5}.get(rewards, 0.0)
-    part, rng = problem.game().rewards, np.random.default_rng(5)
+    kernel, rng = problem.kernel().rewards, np.random.default_rng(5)
     for _ in range(60):
-        seen, out = seen_of([draw(rng, 3) for _ in range(3)]), False
+        stats, out = seen_of([draw(rng, 3) for _ in range(3)]), False
         for _ in range(12):
-            arm = int(np.argmax(seen.mean)) if rng.random() < 0.7 else int(rng.integers(3))
+            arm = int(np.argmax(stats.mean)) if rng.random() < 0.7 else int(rng.integers(3))
             for x in draw(rng, 5).tolist():
-                seen.add_value(arm, x, 1.0, x, 1.0, False)
-            seen.mean[:] = seen.sums / seen.counts
-            ends = intervals(problem, seen, part, 0.2)
-            best, rival = vector([int(np.argmax(seen.mean))], 3), vector([arm], 3)
+                stats.add_value(arm, x, 1.0, x, 1.0, False)
+            stats.mean[:] = stats.sums / stats.counts
+            ends = intervals(problem, stats, kernel, 0.2)
+            best, rival = vector([int(np.argmax(stats.mean))], 3), vector([arm], 3)
             out |= bool(((ends[0] > truth) | (ends[1] < truth)).any())
             if (best != rival).any():
-                _, low, high = lead(problem, seen, part, best, rival, 0.2, ends)
+                _, low, high = lead(problem, stats, kernel, best, rival, 0.2, ends)
                 out |= not low <= 0.0 <= high
         missed += out
     assert missed <= 22
@@ -148,37 +155,37 @@ def test_intervals_hold_at_all_times_together(rewards, draw):
 
 def pooled_of(rng, sigma, rounds):
     """Three arms with one sigma: a start of three values each, then more of what looks good."""
-    seen = blank(3)
+    stats = blank(3)
     for t in range(3 * 3 + rounds):
         arm = t % 3
         if t >= 9:
-            seen.start[0] = 0
-            seen.mean[:] = seen.sums / seen.counts
-            arm = int(np.argmax(seen.mean)) if rng.random() < 0.7 else int(rng.integers(3))
-        seen.begin_play()
+            stats.in_initial_design[0] = 0
+            stats.mean[:] = stats.sums / stats.counts
+            arm = int(np.argmax(stats.mean)) if rng.random() < 0.7 else int(rng.integers(3))
+        stats.begin_play()
         x = sigma * rng.standard_normal()
-        seen.add_value(arm, x, 1.0, x, 1.0, True)
-    seen.mean[:] = seen.sums / seen.counts
-    return seen
+        stats.add_value(arm, x, 1.0, x, 1.0, True)
+    stats.mean[:] = stats.sums / stats.counts
+    return stats
 
 
 def test_intervals_of_one_unknown_sigma_are_where_the_least_over_sigma_passes():
     """Against a search over sigma, for an arm and for a lead."""
     problem, rng = cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), np.random.default_rng(2)
-    part = problem.game().rewards
+    kernel = problem.kernel().rewards
     for rounds in (6, 40, 300):
-        seen = pooled_of(rng, 2.5, rounds)
-        squares, degrees = 1.004 * float(seen.noise[1, 0]), float(seen.noise[0, 0])
-        ends = intervals(problem, seen, part, 0.1)
+        stats = pooled_of(rng, 2.5, rounds)
+        squares, degrees = 1.004 * float(stats.residuals[1, 0]), float(stats.residuals[0, 0])
+        ends = intervals(problem, stats, kernel, 0.1)
         best, rival = vector([0], 3), vector([1], 3)
-        value, low, _ = lead(problem, seen, part, best, rival, 0.1, ends)
+        value, low, _ = lead(problem, stats, kernel, best, rival, 0.1, ends)
         for arms, far, level in (
-            ([2], float(ends[1, 2] - seen.mean[2]), math.log(2 * 3 / 0.1)),
+            ([2], float(ends[1, 2] - stats.mean[2]), math.log(2 * 3 / 0.1)),
             ([0, 1], value - low, math.log(2 / 0.1) + math.log(3)),
         ):
             if not math.isfinite(far):
                 continue
-            n, c = seen.counts[arms][:, None], SCALES[:, 0]
+            n, c = stats.counts[arms][:, None], SCALES[:, 0]
             blur = ((n + c) / n**2).sum(axis=0)
             fee = 0.5 * np.log1p(n / c).sum(axis=0)
 
@@ -195,29 +202,31 @@ def test_intervals_of_one_unknown_sigma_are_where_the_least_over_sigma_passes():
 
 def test_intervals_of_one_unknown_sigma_hold_and_are_nearly_those_of_a_known_one():
     problem, rng = cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), np.random.default_rng(4)
-    part, missed = problem.game().rewards, 0
+    kernel, missed = problem.kernel().rewards, 0
     for _ in range(60):
-        seen = pooled_of(rng, 2.5, 30)
-        ends = intervals(problem, seen, part, 0.2)
+        stats = pooled_of(rng, 2.5, 30)
+        ends = intervals(problem, stats, kernel, 0.2)
         missed += bool(((ends[0] > 0.0) | (ends[1] < 0.0)).any())
     assert missed <= 22
     known = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(2.5))
-    seen = pooled_of(rng, 2.5, 600)
-    one = np.diff(intervals(problem, seen, part, 0.05), axis=0)
-    other = np.diff(intervals(known, seen, known.game().rewards, 0.05), axis=0)
+    stats = pooled_of(rng, 2.5, 600)
+    one = np.diff(intervals(problem, stats, kernel, 0.05), axis=0)
+    other = np.diff(intervals(known, stats, known.kernel().rewards, 0.05), axis=0)
     assert (one < 1.15 * other).all() and (one > 0.9 * other).all()
 
 
 def test_intervals_of_unknown_variances_need_some_values_and_then_shrink():
     problem, rng = cg.Problem(cg.Arms(2), rewards=UNKNOWN), np.random.default_rng(0)
-    part, widths = problem.game().rewards, []
+    kernel, widths = problem.kernel().rewards, []
     for n in (2, 20, 200, 2000):
         x = rng.standard_normal(n)
         x = (x - x.mean()) / x.std(ddof=1)
-        ends = intervals(problem, seen_of([x, x]), part, 0.05)
+        ends = intervals(problem, seen_of([x, x]), kernel, 0.05)
         widths.append(float(ends[1, 0] - ends[0, 0]))
     assert widths[0] == math.inf and widths[1] > widths[2] > widths[3]
-    known = intervals(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), seen_of([x, x]), part, 0.05)
+    known = intervals(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), seen_of([x, x]), kernel, 0.05
+    )
     assert widths[3] < 1.15 * (known[1, 0] - known[0, 0])
 
 
@@ -228,34 +237,47 @@ def test_numbers_of_arms_mean_nothing(seed):
     values, order = [rng.normal(0, 1, rng.integers(2, 9)) for _ in range(4)], rng.permutation(4)
     for rewards in (cg.Gaussian(1.0), UNKNOWN):
         problem = cg.Problem(cg.Subsets(4, 2), cg.Subsets(4, 2), rewards)
-        game, one, two = problem.game(), seen_of(values), seen_of([values[a] for a in order])
+        kernel, one, two = problem.kernel(), seen_of(values), seen_of([values[a] for a in order])
         first, second = [np.zeros(4), np.zeros(4)]
-        game.answers.argmax(one.mean, first)
-        game.answers.argmax(two.mean, second)
-        game.rewards.estimate(one)
-        a = chance(problem, game, one, first), intervals(problem, one, game.rewards, 0.1)[:, order]
-        game.rewards.estimate(two)
-        b = chance(problem, game, two, second), intervals(problem, two, game.rewards, 0.1)
+        kernel.answers.argmax(one.mean, first)
+        kernel.answers.argmax(two.mean, second)
+        kernel.rewards.update_variance(one)
+        a = (
+            posterior_probability_best(problem, kernel, one, first),
+            intervals(problem, one, kernel.rewards, 0.1)[:, order],
+        )
+        kernel.rewards.update_variance(two)
+        b = (
+            posterior_probability_best(problem, kernel, two, second),
+            intervals(problem, two, kernel.rewards, 0.1),
+        )
         assert a[0] == b[0] and np.array_equal(a[1], b[1])
 
 
 def test_the_chance_of_two_arms_is_that_of_draws():
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
-    seen, best = seen_of([[0.5] * 4, [0.1] * 9]), vector([0], 2)
-    exact = chance(problem, problem.game(), seen, best)
+    stats, best = seen_of([[0.5] * 4, [0.1] * 9]), vector([0], 2)
+    exact = posterior_probability_best(problem, problem.kernel(), stats, best)
     rng = np.random.default_rng(0)
     draws = rng.normal(0.5, 0.5, 10**5) > rng.normal(0.1, 1 / 3, 10**5)
     assert exact == pytest.approx(draws.mean(), abs=0.006)
     three = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
     more = seen_of([[0.5] * 4, [0.1] * 9, [-9.0] * 9])
-    assert chance(three, three.game(), more, vector([0], 3)) == pytest.approx(exact, abs=0.03)
-    assert chance(three, three.game(), seen_of([[1.0], [1.0], []]), vector([0], 3)) is None
+    assert posterior_probability_best(three, three.kernel(), more, vector([0], 3)) == pytest.approx(
+        exact, abs=0.03
+    )
+    assert (
+        posterior_probability_best(
+            three, three.kernel(), seen_of([[1.0], [1.0], []]), vector([0], 3)
+        )
+        is None
+    )
     # none is stated while nothing tells of sigma
     problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian())
-    seen = seen_of([[1.0], [0.5], [0.0]])
-    game = problem.game()
-    game.rewards.estimate(seen)
-    assert chance(problem, game, seen, vector([0], 3)) is None
+    stats = seen_of([[1.0], [0.5], [0.0]])
+    kernel = problem.kernel()
+    kernel.rewards.update_variance(stats)
+    assert posterior_probability_best(problem, kernel, stats, vector([0], 3)) is None
 
 
 def test_means_are_shrunk_as_the_posterior_has_it():
@@ -263,11 +285,11 @@ def test_means_are_shrunk_as_the_posterior_has_it():
     for about in (True, False):
         x, blur = np.array([1.0, 0.2, 0.1, -0.4]), np.array([0.1, 0.2, 0.05, 0.4])
         draws = _drawn(x, blur, 1.0, about, np.random.default_rng(0), 200_000)
-        seen, logs, means, squares = np.diag(blur), [], [], []
+        stats, logs, means, squares = np.diag(blur), [], [], []
         taus = np.linspace(0.005, 40.0, 16_000)
         for tau in taus:
             prior = tau**2 * np.eye(4) + (1e6 if about else 0.0)
-            both = prior + seen
+            both = prior + stats
             gain = prior @ np.linalg.inv(both)
             mean, cov = gain @ x, prior - gain @ prior
             logs.append(-0.5 * (np.linalg.slogdet(both)[1] + x @ np.linalg.solve(both, x)))
@@ -286,9 +308,9 @@ def test_the_best_looking_of_arms_that_are_alike_is_hardly_ever_certain():
     problem, rng = cg.Problem(cg.Arms(10), rewards=cg.Gaussian(1.0)), np.random.default_rng(0)
     stated = []
     for _ in range(40):
-        seen = seen_of(rng.standard_normal((10, 40)))
-        best = vector([int(seen.mean.argmax())], 10)
-        stated.append(chance(problem, problem.game(), seen, best))
+        stats = seen_of(rng.standard_normal((10, 40)))
+        best = vector([int(stats.mean.argmax())], 10)
+        stated.append(posterior_probability_best(problem, problem.kernel(), stats, best))
     assert np.mean(stated) < 0.32 and max(stated) < 0.8
 
 
@@ -307,8 +329,8 @@ def played(problem, rounds, means=(0.5, 0.45, 0.2, 0.1, 0.0, 0.0), sigma=0.1, **
 
 def test_evidence_is_on_one_scale_everywhere():
     study = played(PROBLEM, 12)
-    status, seen = study.status, state_of(study).history.seen
-    same = cg.evidence(PROBLEM, seen.mean, seen.counts, delta=0.05)
+    status, stats = study.status, state_of(study).history.stats
+    same = cg.evidence(PROBLEM, stats.mean, stats.counts, delta=0.05)
     assert status.evidence == pytest.approx(same.value)
     assert status.threshold == pytest.approx(same.threshold)
     first = status.rivals[0]
@@ -318,17 +340,20 @@ def test_evidence_is_on_one_scale_everywhere():
     assert (last["evidence"], last["threshold"]) == (status.evidence, status.threshold)
     for point in study.history():
         assert 0.0 <= point["evidence"] < math.inf and point["threshold"] > 0.0
-    judge, best = state_of(study).monitor.told.game.judge, state_of(study).monitor.told.view.best
+    stopping_kernel, best = (
+        state_of(study).monitor.told.kernel.stopping,
+        state_of(study).monitor.told.state.leader,
+    )
     for one in status.rivals:
-        game = state_of(study).monitor.told.game
-        value = judge.versus(game, seen, best, vector(one.answer, 5))
-        level = judge.level(int(seen.clock[0]), 0)
+        problem = state_of(study).monitor.told.kernel
+        value = stopping_kernel.evidence_against(problem, stats, best, vector(one.answer, 5))
+        level = stopping_kernel.critical_value(int(stats.n_rounds[0]), 0)
         assert one.evidence - one.threshold == pytest.approx(value - level)
-    game, seen = HARD.game(), blank(6)
+    problem, stats = HARD.kernel(), blank(6)
     best, rival = vector([0], 6), vector([1], 6)
-    assert shown(game, seen, best, rival, -math.inf, 5.0) == (0.0, 5.0)
-    assert shown(game, seen, best, rival, math.inf, 5.0) == (math.inf, 5.0)
-    assert shown(game, seen, best, rival, -2.0, 5.0) == (0.0, 7.0)
+    assert to_display_scale(problem, stats, best, rival, -math.inf, 5.0) == (0.0, 5.0)
+    assert to_display_scale(problem, stats, best, rival, math.inf, 5.0) == (math.inf, 5.0)
+    assert to_display_scale(problem, stats, best, rival, -2.0, 5.0) == (0.0, 7.0)
     assert least_passing(lambda x: x > 1e9, 1.0) is None
     assert 0.0 < least_passing(lambda x: True, 0.0) < 1e-5
 
@@ -358,14 +383,21 @@ def test_an_end_without_a_certificate_says_each_number_once_and_of_what_it_is(tm
     study = played(HARD, 100, (2.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=40, delta=1e-4)
     decision, status = study.decision, study.status
     assert decision.why == "budget" and decision.confidence is None and 1e-4 < decision.p_value < 1
-    lead, chance, proof = decision.sentence.said().split(". ")[:3]
+    lead, posterior_probability_best, proof = decision.sentence.render().split(". ")[:3]
     assert "proved with confidence 99.99% at any time" in lead and "chance" not in lead
-    assert chance.startswith("The chance that it is best is") and "(a heuristic" in chance
+    assert (
+        posterior_probability_best.startswith("The chance that it is best is")
+        and "(a heuristic" in posterior_probability_best
+    )
     reached = f"another answer is better has the p-value {decision.p_value:.3g}"
     assert proof.startswith(
         f"The hypothesis that {reached}; a certificate needs 0.0001 (evidence against"
     )
-    assert "proved" not in chance and reached in str(status) and "onfidence" not in proof
+    assert (
+        "proved" not in posterior_probability_best
+        and reached in str(status)
+        and "onfidence" not in proof
+    )
     assert status.proof.code == "proved-so-far"
     study.report(tmp_path / "report.html")
     assert f"The hypothesis that {reached}; a certificate" in (tmp_path / "report.html").read_text()
@@ -379,7 +411,7 @@ def test_nothing_is_proved_before_the_first_value_and_by_few():
     study.fail(study.ask(), "spilt", retry=False)
     assert study.status.leader == () and study.status.leader_name == "nobody yet"
     study.stop("enough")
-    text = str(study.decision.sentence)
+    text = str(study.decision.headline)
     assert study.decision.answer == () and study.decision.names == ()
     assert "nobody leads. Nothing is proved" in text
     study = played(HARD, 12, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=12)
@@ -408,8 +440,8 @@ def test_a_certified_lead_says_why_it_has_no_lower_end_and_a_clear_one_keeps_its
     study = cg.Study(PROBLEM)
     study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})
     lead = study.decision.lead
-    assert lead.low > 0.5 and not lead.cut
-    assert f"({lead.low:.3g} to {lead.high:.3g}, proved" in str(study.decision.sentence)
+    assert lead.low > 0.5 and not lead.truncated_at_zero
+    assert f"({lead.low:.3g} to {lead.high:.3g}, proved" in str(study.decision.headline)
     study = played(PROBLEM, 400, (0.5, 0.3, 0.2, 0.1, 0.0))
     decision = study.decision
     assert decision.certified and 0.0 <= decision.lead.low <= decision.lead.value
@@ -420,18 +452,18 @@ def test_a_certified_lead_says_why_it_has_no_lower_end_and_a_clear_one_keeps_its
 def test_a_status_says_why_what_is_needed_has_grown():
     """What is for the confidence stays; the fee is what plates add."""
     for level in (None, "per play"):
-        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, level=level))
+        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, batch_effect=level))
         study, rng, said = cg.Study(problem, max_rounds=24), np.random.default_rng(1), []
-        assert study.status.needs is None
+        assert study.status.threshold_note is None
         while not study.done:
             todo = study.ask()
             study.tell(todo, measure(todo, rng, (0.5, 0.47, 0.2, 0.1, 0.0, 0.0), 0.1))
-            if (needs := study.status.needs) is not None:
+            if (needs := study.status.threshold_note) is not None:
                 parts = [float(needs.arguments[key]) for key in ("level", "fee")]
                 assert sum(parts) == pytest.approx(study.status.threshold, abs=0.011)
                 assert f"needed       {parts[0]:.2f} for the confidence" in str(study.status)
                 said.append(parts)
-        assert study.decision.why == "budget" and study.status.needs is None
+        assert study.decision.reason == "budget" and study.status.threshold_note is None
         assert len({level for level, _ in said}) == 1 and said[-1][1] > said[0][1] > 0.0
 
 
@@ -442,14 +474,14 @@ def test_sets_say_which_exchange_is_closest_and_coins_have_a_lead_too():
     made = study.status.lead
     assert len(made.enters) == len(made.leaves) == 1
     assert (
-        made.exchange.spelt(cg._messages.PYTHON)
+        made.exchange.render_inline(cg._messages.PYTHON)
         == f"{made.enters[0]} instead of " + (made.leaves[0])
     )
     study = cg.Study(COINS, max_rounds=2)
     study.observe({0: (0.8, 1000), 1: (0.75, 1000), 2: (0.5, 1000)})
     made = study.status.lead
     assert made.value == pytest.approx(0.05) and made.low < 0.0 < made.high < 0.2
-    assert made.chance > 0.98 and 0.0 < made.within < 0.2
+    assert made.posterior_probability > 0.98 and 0.0 < made.within < 0.2
 
 
 def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do_and_is_offered():
@@ -458,8 +490,8 @@ def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do_and_is_
     within = study.status.lead.within
     for epsilon, enough in ((within, True), (0.98 * within, False)):
         other = cg.Study(HARD, epsilon=epsilon)
-        seen = state.history.seen
-        other.observe({a: (seen.mean[a], int(seen.counts[a])) for a in range(6)})
+        stats = state.history.stats
+        other.observe({a: (stats.mean[a], int(stats.counts[a])) for a in range(6)})
         assert other.done == enough
     heuristic = played(HARD, 30, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, threshold="stylised")
     assert heuristic.status.lead.within is None
@@ -487,7 +519,9 @@ def test_evidence_that_is_enough_says_so_and_what_the_study_waits_for():
     """No "245.94 of 241.83": what is enough is more than what is needed, also in a study that still
     runs because not every arm has the values that it must have.
     """
-    study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), engine="python", min_pulls=2)
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), engine="python", min_replicates=2
+    )
     while study.status.values != 3:
         study.tell(todo := study.ask(), {arm: 90.0 * (arm == 0) for arm in todo.arms})
     status = study.status
@@ -504,7 +538,7 @@ def test_few_values_do_not_make_evidence_look_large():
     """With sigma not known a ratio at its estimate may be hundreds by chance; what is shown is the
     likelihood ratio.
     """
-    for rewards in (cg.Gaussian(), UNKNOWN, cg.Gaussian(level="per play")):
+    for rewards in (cg.Gaussian(), UNKNOWN, cg.Gaussian(batch_effect="per play")):
         study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards), engine="python")
         values, rng = np.array([3.0, 0.0, 1.0, 2.0]), np.random.default_rng(1)
         for _ in range(6):

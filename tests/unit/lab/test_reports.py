@@ -62,7 +62,7 @@ def told(problem, means, rounds, name="five", draw=None, **more):
         if study.done:
             break
         todo = study.ask()
-        study.tell(todo, {arm: draw(arm) for arm in todo.left})
+        study.tell(todo, {arm: draw(arm) for arm in todo.remaining})
     return study
 
 
@@ -196,11 +196,11 @@ def overtaken():
     for todo in todos[:100]:
         if other.done:
             break
-        other.tell(todo, {arm: float(rng.normal(MEANS[arm], 0.1)) for arm in todo.left})
+        other.tell(todo, {arm: float(rng.normal(MEANS[arm], 0.1)) for arm in todo.remaining})
     assert other.decision.certified
     for todo in other.pending:
         other.tell(todo, {a: MEANS[a] - 0.25 * (a in other.decision.answer) for a in todo.arms})
-    assert other.status.late > 50
+    assert other.status.n_late > 50
     return other
 
 
@@ -355,7 +355,7 @@ def test_the_report_is_one_file_that_fetches_nothing_and_has_all_that_happened(s
     for row in study.rows("round"):
         if row["mean"] is not None:
             assert f"{row['mean']:.4g}" in words
-    assert study.status.next.said() in words
+    assert study.status.next.render() in words
 
 
 def test_the_report_says_who_measured_what():
@@ -396,7 +396,7 @@ def test_a_certified_study_says_so_first():
     study = told(PROBLEM, MEANS, 400)
     words = Reader(study.report()).texts
     assert study.decision.certified
-    said = study.decision.sentence.said()
+    said = study.decision.sentence.render()
     assert words.index(said) < words.index("The decision")
     assert "95% (proved)" in words
 
@@ -430,8 +430,8 @@ def test_what_a_status_has_besides_is_shown():
     noise = {"verdict": "too small", "sentence": {"text": "0.1 does not fit."}}
     made = dict(studies._margin({"status": {"lead": lead}, "margin": None}, "value"))
     assert made == {"Margin": "B is worse by 0.1.", " ": "80%."}
-    assert studies.said(noise) == "0.1 does not fit."
-    assert studies.said({"low": 0.5, "at_most": [1, 2.0], "none": None}) == (
+    assert studies.render(noise) == "0.1 does not fit."
+    assert studies.render({"low": 0.5, "at_most": [1, 2.0], "none": None}) == (
         "low: 0.5; at most: 1 to 2"
     )
 

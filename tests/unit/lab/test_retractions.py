@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.lab.corrections import spent
+from combgame.lab.corrections import delta_after_corrections
 from combgame.lab.policy import StudyState
 from combgame.lab.settings import check_setting
 from combgame.lab.snapshot import dump, load
@@ -32,8 +32,10 @@ def test_what_is_spent_after_retractions_adds_up_to_half_of_delta():
     for k in range(1, 300):
         total += Fraction(1, (k + 1) * (k + 2))
         assert total == Fraction(1, 2) - Fraction(1, k + 2)
-        assert spent(0.05, k) == pytest.approx(0.05 / ((k + 1) * (k + 2)), rel=1e-15)
-    assert spent(0.05, 0) == 0.05 and spent(5e-324, 9) > 0.0
+        assert delta_after_corrections(0.05, k) == pytest.approx(
+            0.05 / ((k + 1) * (k + 2)), rel=1e-15
+        )
+    assert delta_after_corrections(0.05, 0) == 0.05 and delta_after_corrections(5e-324, 9) > 0.0
 
 
 def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
@@ -61,7 +63,7 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
             add("told", number, values=means, final=True)
             if state.monitor.due:
                 return stage, tuple(state.monitor.certificate()["answer"])
-            if hopes and state.monitor.told.view.best[0] < 0.5:
+            if hopes and state.monitor.told.state.leader[0] < 0.5:
                 break
         for arm in (0, 1):
             add("retracted", arm=arm)
@@ -82,7 +84,7 @@ def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is
 
 
 def test_after_retractions_the_level_is_said_wherever_one_looks_and_a_heuristic_promises_nothing():
-    study = cg.Study(TWO, delta=0.05, min_pulls=0)
+    study = cg.Study(TWO, delta=0.05, min_replicates=0)
     slips = [study.observe({"old": 30.0}), study.observe({"new": -30.0})]
     assert "judged at" not in str(study.status) + str(study.decision) and study.status.delta == 0.05
     for number in slips:
@@ -103,7 +105,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks_and_a_heuristic_
         and decision.evidence - decision.threshold
         == pytest.approx(state_of(study).monitor.weakest()[0] - math.log(12 / 0.05))
     )
-    assert f"; {said}); old would be worse by 2 (" in str(decision.sentence)
+    assert f"; {said}); old would be worse by 2 (" in str(decision.headline)
     assert (decision.retractions, decision.corrections) == (2, 0)
     assert says(decision.assumptions, "retracted", retractions=2, corrections=0)
     assert "one after it with at most delta/2" in str(decision)
@@ -116,7 +118,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks_and_a_heuristic_
     study.retract(study.observe({"old": 3.0}), "mistyped")
     study.stop("enough")
     assert "judged at delta = 0.0083" in str(
-        study.decision.sentence
+        study.decision.headline
     ) and "with probability at most" not in str(study.decision)
 
 
@@ -186,12 +188,16 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
                 event.data["values"] and {int(a): x for a, x in event.data["values"].items()}
             )
     twin = state_of(other)
-    t = int(state.history.seen.clock[0])
-    assert state.monitor.told.game.judge.level(t, 0) == twin.monitor.told.game.judge.level(t, 0)
+    t = int(state.history.stats.n_rounds[0])
+    assert state.monitor.told.kernel.stopping.critical_value(
+        t, 0
+    ) == twin.monitor.told.kernel.stopping.critical_value(t, 0)
     alone = make_stopping(threshold, problem, [0.1 / 20])
-    assert state.monitor.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
-    assert state.monitor.told.view.evidence[0] == pytest.approx(
-        twin.monitor.told.view.evidence[0], rel=1e-9
+    assert state.monitor.stopping.threshold.critical_value(t, 0) == alone.threshold.critical_value(
+        t, 0
+    )
+    assert state.monitor.told.state.evidence[0] == pytest.approx(
+        twin.monitor.told.state.evidence[0], rel=1e-9
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame._display.files import save
 from combgame._display.text import as_csv, defused, restored
-from combgame._messages import Sentence, legible
+from combgame._messages import Message, escape_control
 from combgame.cli._common import echo
 from combgame.errors import InputError
 from combgame.research.campaign import Campaign
@@ -136,8 +136,8 @@ def test_no_text_of_an_exported_table_begins_another_row(text):
 
 @given(st.text())
 def test_no_control_character_reaches_a_terminal(text):
-    said = str(Sentence("x", "the name {name} is {name!r}", name=text))
-    shown = legible(text, kept="\n")
+    said = str(Message("x", "the name {name} is {name!r}", name=text))
+    shown = escape_control(text, kept="\n")
     for one in (said, shown):
         one.encode()
         assert not any((ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 for c in one)

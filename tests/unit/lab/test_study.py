@@ -33,10 +33,10 @@ def test_a_study_ends_with_the_best_answer_and_says_why():
     assert (
         decision.evidence > decision.threshold
         and f"after {decision.rounds} rounds" in str(decision)
-        and decision.sentence.code == "certified"
+        and decision.headline.code == "certified"
     )
     assert study.ask(3) == [] and study.status.state == "certified"
-    assert study.status.next.code == "stop"
+    assert study.status.next_step.code == "stop"
     with refused("nothing-to-ask", cg.StudyError, state="certified"):
         study.ask()
     json.dumps([decision.to_dict(), study.status.to_dict()])
@@ -61,7 +61,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     """
     means = [0.9, 0.5, 0.3, 0.3, 0.2, 0.1][: problem.d]
     runner = Runner(RunSpec(problem, means, name, 0.2, threshold, 7, 150, "python"))
-    study, game = (
+    study, kernel = (
         cg.Study(
             problem,
             delta=0.2,
@@ -69,9 +69,9 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
             threshold=threshold,
             seed=7,
             max_rounds=150,
-            min_pulls=0,
+            min_replicates=0,
         ),
-        problem.game(),
+        problem.kernel(),
     )
     rng, path = state_of(study).policy.rng, []
 
@@ -82,9 +82,9 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
         state = state_of(study)
         path.append(
             [
-                *(x.tolist() for x in state.history.seen[:-1]),
-                state.monitor.told.view.evidence[0],
-                state.monitor.told.view.rival.tolist(),
+                *(x.tolist() for x in state.history.stats[:-1]),
+                state.monitor.told.state.evidence[0],
+                state.monitor.told.state.rival.tolist(),
             ]
         )
 
@@ -92,30 +92,30 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     while not study.done:
         todo = study.ask()
         mine = sorted(todo.arms, key=lambda a: numbers.order.tolist().index(a))
-        study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
+        study.tell(todo, {a: kernel.rewards.sample(means[a], a, rng) for a in mine})
         look()
     run = runner.begin(0)  # in steps, which change nothing
     for t in [*range(0, len(path) - 1, 7), len(path) - 1]:
         run.advance(t)
         places = {  # how values vary, and blocks, are compared where they matter
             name: (one, (numbers.theirs(x) if x.size > 1 else x).tolist())
-            for name, x, one in zip(run.seen._fields[:-1], run.seen[:-1], path[t], strict=False)
+            for name, x, one in zip(run.stats._fields[:-1], run.stats[:-1], path[t], strict=False)
             if name not in ("group", "noise", "start")
         }
         worth, wanted = places.pop("worth")  # by the judge
         assert worth == pytest.approx(wanted, rel=1e-12)
         for one, other in places.values():
             assert np.ravel(one).tolist() == np.ravel(other).tolist()
-        evidence = float(run.view.evidence[0])
+        evidence = float(run.state.evidence[0])
         assert path[t][-2] == pytest.approx(evidence, rel=1e-9, abs=1e-12)
         # which of two rivals that are equally near, is of no account; and while nothing can stop a
         # judge that looks pair by pair may name another one
-        ties = (
+        on_tie = (
             evidence <= 0.0
             or problem.rewards == cg.Bernoulli()
-            or (threshold == "mixture" and evidence <= run.game.judge.level(t, 0))
+            or (threshold == "mixture" and evidence <= run.kernel.stopping.critical_value(t, 0))
         )
-        assert ties or path[t][-1] == numbers.theirs(run.view.rival).tolist()
+        assert on_tie or path[t][-1] == numbers.theirs(run.state.rival).tolist()
     assert len(path) > 10 and run.stops[0] == (
         study.decision.rounds if study.decision.certified else -1
     )
@@ -173,7 +173,7 @@ def test_an_arm_whose_values_went_missing_is_wanted_again():
             assert todo.id < 3000
         assert (
             lost == 5
-            and state_of(study).history.seen.counts[3] > 0
+            and state_of(study).history.stats.counts[3] > 0
             and says(study.decision.assumptions, "values-missing", n=5)
         )
 
@@ -207,7 +207,7 @@ def test_both_engines_ask_the_same():
         asked.append(
             (
                 [event.data for event in study.events()[1:]],
-                state_of(study).monitor.told.view.evidence[0],
+                state_of(study).monitor.told.state.evidence[0],
             )
         )
     assert asked[0] == asked[1]
@@ -217,10 +217,10 @@ def test_callbacks_are_called_after_the_event_is_stored_and_one_that_fails_stops
     heard = []
     study = cg.Study(
         cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
-        on_asked=lambda todo: heard.append(("asked", todo.id)),
-        on_told=lambda number: heard.append(("told", number)),
-        on_certified=lambda decision: heard.append(("certified", decision.answer)),
-        min_pulls=0,
+        on_ask=lambda todo: heard.append(("asked", todo.id)),
+        on_tell=lambda number: heard.append(("told", number)),
+        on_certify=lambda decision: heard.append(("certified", decision.answer)),
+        min_replicates=0,
     )
     for todo in study.ask(2):
         study.tell(todo, {a: float(a) * 50 for a in todo.arms})
@@ -234,9 +234,9 @@ def test_callbacks_are_called_after_the_event_is_stored_and_one_that_fails_stops
 
     study = cg.Study(
         cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
-        on_told=broken,
-        on_certified=heard.append,
-        min_pulls=0,
+        on_tell=broken,
+        on_certify=heard.append,
+        min_replicates=0,
     )
     study.ask(2)
     with pytest.raises(ValueError, match="no lamp 1"):
@@ -246,7 +246,7 @@ def test_callbacks_are_called_after_the_event_is_stored_and_one_that_fails_stops
 
 def test_a_retraction_that_leaves_a_certificate_is_told():
     heard = []
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_certified=heard.append)
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_certify=heard.append)
     study.observe({0: [0.0] * 9, 1: [0.4] * 9})
     slip = study.observe({1: 30.0})
     assert len(heard) == 1  # a result after the decision is not part of it
@@ -258,9 +258,9 @@ def test_a_retraction_that_leaves_a_certificate_is_told():
     heard = []
     study = cg.Study(
         cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
-        on_told=lambda number: study.retract(number, "on second thoughts"),
-        on_certified=heard.append,
-        min_pulls=0,
+        on_tell=lambda number: study.retract(number, "on second thoughts"),
+        on_certify=heard.append,
+        min_replicates=0,
     )
     study.observe({1: 50.0})
     study.tell(study.ask(), {0: 0.0})
@@ -281,7 +281,7 @@ def test_threads_share_a_study():
         one.start()
     for one in threads:
         one.join()
-    assert sorted(given) == list(range(1, 81)) and state_of(study).history.seen.counts.sum() == 160
+    assert sorted(given) == list(range(1, 81)) and state_of(study).history.stats.counts.sum() == 160
     assert study.replay().same
 
 
@@ -326,7 +326,7 @@ def test_an_oracle_that_fails_loses_nothing_and_what_could_not_be_stored_has_not
 
 def test_the_spread_need_not_be_known():
     study, rng = (
-        cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False)), delta=0.1),
+        cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared_sigma=False)), delta=0.1),
         np.random.default_rng(0),
     )
     while not study.done:
@@ -336,9 +336,9 @@ def test_the_spread_need_not_be_known():
         study.tell(
             todo, {a: [float(a) + 0.2 * rng.standard_normal() for _ in range(2)] for a in todo.arms}
         )
-        assert study.status.next
+        assert study.status.next_step
     assert study.decision.answer == (2,)
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False)), max_rounds=9)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared_sigma=False)), max_rounds=9)
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: 0.1 * a + 0.2 * rng.standard_normal() for a in todo.arms})
@@ -358,7 +358,7 @@ def test_an_answer_within_epsilon_will_do():
         ends.append(study.decision)
     assert (
         ends[1].certified
-        and "to within 0.3" in str(ends[1].sentence)
+        and "to within 0.3" in str(ends[1].headline)
         and ends[1].rounds < ends[0].rounds / 4
     )
     with refused("epsilon-needs-mixture", cg.InputError, epsilon=0.1, threshold="stylised"):

@@ -16,7 +16,7 @@ from combgame.lab.history import nothing_far, reach
 from combgame.lab.outliers import (
     ALARM,
     ALONE,
-    Doubt,
+    Outlier,
     doubts,
     doubts_within,
     gathered,
@@ -29,17 +29,17 @@ from tests.studies import COINS, NAMES, measure, state_of
 
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
-FORTY = cg.Problem(cg.Subsets(40, 8), cg.Subsets(40, 3), cg.Gaussian(shared=False))
+FORTY = cg.Problem(cg.Subsets(40, 8), cg.Subsets(40, 3), cg.Gaussian(shared_sigma=False))
 
 
 def fed(values):
     """What a study holds of lists of values, one per arm; round k is the k-th value of an arm."""
-    seen, far = blank(len(values)), nothing_far(len(values))
+    stats, far = blank(len(values)), nothing_far(len(values))
     for arm, xs in enumerate(values):
         for k, x in enumerate(xs, start=1):
-            seen.add_value(arm, x, 1.0, x, 1.0, False)
+            stats.add_value(arm, x, 1.0, x, 1.0, False)
             reach(far, arm, x, 1, k)
-    return seen, far
+    return stats, far
 
 
 def naive(values, sigma):
@@ -85,16 +85,17 @@ def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
                 st.sampled_from([-40.0, 7.0, 1e3, 1e4])
             )
     problem = cg.Problem(
-        cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(shared=False)
+        cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(shared_sigma=False)
     )
-    seen, far = fed(values)
-    mine, right = doubts(problem, seen, far, most=1000), naive(values, sigma)
-    assert [-one.errors for one in mine] == sorted(-one.errors for one in mine)
+    stats, far = fed(values)
+    mine, right = doubts(problem, stats, far, most=1000), naive(values, sigma)
+    assert [-one.z_score for one in mine] == sorted(-one.z_score for one in mine)
     for one in mine:
         errors, bar = right[one.arm, one.round]
-        assert one.errors == pytest.approx(errors, rel=1e-4) and errors > 0.999 * bar
+        assert one.z_score == pytest.approx(errors, rel=1e-4) and errors > 0.999 * bar
         assert (
-            one.value == values[one.arm][one.round - 1] and one.others == len(values[one.arm]) - 1
+            one.value == values[one.arm][one.round - 1]
+            and one.n_reference == len(values[one.arm]) - 1
         )
     for arm in range(len(values)):
         worst = max(
@@ -104,40 +105,40 @@ def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
         assert (arm in {one.arm for one in mine}) or worst[0] <= 1.001 * worst[1]
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(1.0), cg.Gaussian(shared=False)])
+@pytest.mark.parametrize("rewards", [cg.Gaussian(1.0), cg.Gaussian(shared_sigma=False)])
 def test_false_alarms_are_as_rare_as_is_said(rewards):
     problem, rng, alarms = cg.Problem(cg.Arms(20), rewards=rewards), np.random.default_rng(1), 0
     for _ in range(2000):
         n = rng.integers(1, 12, 20).astype(float)
         x = np.where(np.arange(12)[:, None] < n, rng.standard_normal((12, 20)), np.nan)
-        seen, far = blank(20), nothing_far(20)
-        seen.counts[:], seen.sums[:] = n, np.nansum(x, axis=0)
-        seen.squares[:] = np.nansum((x - seen.sums / n) ** 2, axis=0)
+        stats, far = blank(20), nothing_far(20)
+        stats.counts[:], stats.sums[:] = n, np.nansum(x, axis=0)
+        stats.squares[:] = np.nansum((x - stats.sums / n) ** 2, axis=0)
         far[0, 0], far[1, 0], far[:, 1] = np.nanmin(x, axis=0), np.nanmax(x, axis=0), 1.0
-        alarms += bool(doubts(problem, seen, far))
+        alarms += bool(doubts(problem, stats, far))
     assert alarms <= 8  # 2 are expected at most; more than 8 of them have a chance below 1 in 3000
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(shared=False)])
+@pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(shared_sigma=False)])
 def test_a_mistyped_value_is_seen_and_changes_nothing(rewards):
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards, names=NAMES)
     study, rng = cg.Study(problem, delta=1e-9, max_rounds=40), np.random.default_rng(0)
     for todo in study.ask(20):
         study.tell(todo, measure(todo, rng))
-    assert study.status.doubts == () and "doubtful" not in str(study.status)
+    assert study.status.outliers == () and "doubtful" not in str(study.status)
     wrong = study.ask()
     arm = wrong.arms[1]
     study.tell(wrong, {wrong.arms[0]: 0.2, arm: 1000.0})
-    (one,) = study.status.doubts
+    (one,) = study.status.outliers
     assert (one.round, one.arm, one.name, one.value) == (wrong.id, arm, NAMES[arm], 1000.0)
     for text in (str(study.status), *([str(study.decision)] if study.done else [])):
         assert f"Round {wrong.id}, arm {NAMES[arm]}: 1000 is" in text and "a heuristic" in text
         assert f"retract({wrong.id}, reason)" in text
     assert study.status.to_dict()["doubts"][0]["round"] == wrong.id
     study.retract(wrong, "a point was lost")
-    assert study.status.doubts == ()
+    assert study.status.outliers == ()
     study.tell(wrong, {wrong.arms[0]: 0.2, arm: 0.1})
-    assert study.status.doubts == ()
+    assert study.status.outliers == ()
 
 
 def test_what_certifies_on_a_mistake_says_so_and_data_from_outside_are_observed_anew():
@@ -148,18 +149,18 @@ def test_what_certifies_on_a_mistake_says_so_and_data_from_outside_are_observed_
     assert (
         decision.certified
         and decision.answer == (1,)
-        and [one.round for one in decision.doubts] == [bad]
+        and [one.round for one in decision.outliers] == [bad]
     )
     assert (
-        str(decision.doubts[0]) in str(decision)
+        str(decision.outliers[0]) in str(decision)
         and decision.to_dict()["doubts"][0]["value"] == 1000.0
         and len(numbers) == 3
     )
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
     study.observe({0: [0.0, 0.1, 0.2]})
     bad = study.observe({0: 1000.0})
-    (one,) = study.status.doubts
-    assert one.outside and (one.round, one.arm, one.value) == (bad, 0, 1000.0)
+    (one,) = study.status.outliers
+    assert one.external and (one.round, one.arm, one.value) == (bad, 0, 1000.0)
     assert f"retract({bad}, reason), and observe it anew" in one.sentence.remedy()
     study.retract(bad, "a point was lost")
     study.stop("enough")
@@ -172,16 +173,16 @@ def test_two_values_of_an_arm_show_a_gross_mistake_and_either_may_be_wrong():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
     numbers = [study.observe({0: x}) for x in (1.0, 20.0)]
     assert sorted(
-        one.round for one in study.status.doubts
-    ) == numbers and "only other value" in str(study.status.doubts[0])
+        one.round for one in study.status.outliers
+    ) == numbers and "only other value" in str(study.status.outliers[0])
     # where sigma is not known, too
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False)), delta=1e-9)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared_sigma=False)), delta=1e-9)
     study.observe({0: [1.0, 1.1], 1: [1.0, 1.1], 2: [1.1, 1e6]})
-    assert [one.value for one in study.status.doubts] == [1e6]
+    assert [one.value for one in study.status.outliers] == [1e6]
     rng, study = np.random.default_rng(0), cg.Study(FORTY, delta=1e-9)
     study.observe({a: rng.uniform(0.5, 2.5) + rng.normal(0, 0.15, 2) for a in range(1, 40)})
     study.observe({0: [1142.0, 1.139]})
-    assert [one.value for one in study.status.doubts] == [1142.0]
+    assert [one.value for one in study.status.outliers] == [1142.0]
 
 
 def test_a_first_plate_in_percent_is_noticed():
@@ -190,36 +191,36 @@ def test_a_first_plate_in_percent_is_noticed():
         for todo in study.ask(5):
             by = 100.0 if todo.id == 1 else 1.0
             study.tell(todo, {a: by * (1.0 + 0.02 * a + rng.normal(0, 0.15)) for a in todo.arms})
-    assert {one.round for one in study.status.doubts} == {1} and len(study.status.doubts) == 5
+    assert {one.round for one in study.status.outliers} == {1} and len(study.status.outliers) == 5
 
 
 def test_a_value_that_is_far_from_all_other_arms_is_doubted_at_once_and_arms_that_differ_are_not():
-    for rewards in (cg.Gaussian(0.1), cg.Gaussian(), cg.Gaussian(shared=False)):
+    for rewards in (cg.Gaussian(0.1), cg.Gaussian(), cg.Gaussian(shared_sigma=False)):
         study = cg.Study(cg.Problem(cg.Arms(["a", "b", "c", "d", "e"]), rewards=rewards))
         study.observe({"a": 0.5})
-        assert study.status.doubts == ()  # there is nothing to compare it with
+        assert study.status.outliers == ()  # there is nothing to compare it with
         study.observe({"b": 1e6})
-        if not rewards.known:  # a may be near 0 by chance
-            assert study.status.doubts == ()
+        if not rewards.variance_known:  # a may be near 0 by chance
+            assert study.status.outliers == ()
             study.observe({"d": 0.6, "e": 0.2})
-        (doubt,) = study.status.doubts
+        (doubt,) = study.status.outliers
         assert (doubt.name, doubt.value, doubt.others) == ("b", 1e6, 0)
         assert "1e+06 is the only value of this arm, and far from the values of all others" in str(
             doubt
         )
         study.observe({"c": 0.4})
-        assert [one.name for one in study.status.doubts] == ["b"]
+        assert [one.name for one in study.status.outliers] == ["b"]
     study = cg.Study(cg.Problem(cg.Arms(4), rewards=cg.Gaussian(0.1)))
     study.observe({0: 0.5, 1: 9.0, 2: -20.0, 3: 60.0})
-    assert study.status.doubts == ()
+    assert study.status.outliers == ()
 
 
 def test_a_single_value_beside_others_is_doubted_only_if_it_is_far_and_is_named():
     problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"])
-    study = cg.Study(problem, min_pulls=0)
+    study = cg.Study(problem, min_replicates=0)
     for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):
         study.tell(todo, {todo.arms[0]: x})
-    assert study.decision.certified and [one.value for one in study.decision.doubts] == [1000.0]
+    assert study.decision.certified and [one.value for one in study.decision.outliers] == [1000.0]
     assert (
         "single value of b, 1000 in round 2, and of c, 1.1 in round 3; measure them again before "
         "you rely on it (min_pulls=2 asks for two values of every arm)."
@@ -231,7 +232,7 @@ def test_a_single_value_beside_others_is_doubted_only_if_it_is_far_and_is_named(
     assert "a single value of b, 1000 in round 2" in str(study.decision)
     # or data from outside
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["a", "b"])
-    study = cg.Study(problem, min_pulls=0)
+    study = cg.Study(problem, min_replicates=0)
     study.observe({"a": [1.0, 1.1]})
     study.observe({"b": 1000.0})
     assert says(study.decision.assumptions, "single-values", n=1)
@@ -241,22 +242,22 @@ def test_a_single_value_beside_others_is_doubted_only_if_it_is_far_and_is_named(
 def test_coins_are_not_doubted_and_nobody_says_that_they_were_looked_at():
     study = cg.Study(COINS)
     study.observe({0: [0] * 50 + [1], 1: [1, 1], 2: [0, 1]})
-    assert study.status.doubts == () and "No value stands out" not in study.report()
+    assert study.status.outliers == () and "No value stands out" not in study.report()
 
 
 def test_a_doubt_is_said_in_numbers_that_people_read():
     """However far, and also from a single other value where nothing varies."""
     for errors in (2e6, math.inf):
-        said = Doubt(3, 0, "wt", 1234.5, 1, errors).said()
+        said = Outlier(3, 0, "wt", 1234.5, 1, errors).render()
         assert "is more than 1,000 standard errors from" in said and "e+" not in said
-    assert "is 12.3 standard errors" in Doubt(3, 0, "wt", 1234.5, 4, 12.34).said()
+    assert "is 12.3 standard errors" in Outlier(3, 0, "wt", 1234.5, 4, 12.34).render()
 
 
 # ---- where rounds have levels of their own
 
 
 def levelled(d, size, sigma, **options):
-    rewards = cg.Gaussian(sigma, level="per play")
+    rewards = cg.Gaussian(sigma, batch_effect="per play")
     return cg.Problem(cg.Subsets(d, size), cg.Arms(d), rewards, **options)
 
 
@@ -264,7 +265,7 @@ def started(problem, seed, times=1, replicates=1, lost=0.0, sigma=0.15):
     """Rounds of a start, and more, by number: rows of arms, values, and of how many."""
     rng, d = np.random.default_rng(seed), problem.d
     plays = joining(problem.actions, problem.answers, rng)
-    size = problem.actions.largest()
+    size = problem.actions.max_size()
     plays += [rng.choice(d, size, replace=False) for _ in range(int((times - 1) * len(plays)))]
     means, made = rng.normal(1.0, 0.3, d), {}
     for number, play in enumerate(plays, 1):
@@ -340,9 +341,9 @@ def test_a_lost_point_shows_where_rounds_have_levels(sigma, factor, tmp_path):
     study = cg.Study(problem, storage=url, delta=1e-6, engine="python", max_rounds=12)
     off = plates(study, rng, means, (2, factor), 12)
     status = study.status
-    (doubt,) = status.doubts
+    (doubt,) = status.outliers
     assert (doubt.round, doubt.name, doubt.within, doubt.instead) == (2, names[off], True, ())
-    said = doubt.said()
+    said = doubt.render()
     assert f"Round 2, arm {names[off]}: {doubt.value:g} is" in said and "its round" in said
     assert "retract(2, reason)" in said and said in str(study.decision) and said in str(status)
     assert says([doubt.sentence], "doubtful-within", round=2)
@@ -351,9 +352,11 @@ def test_a_lost_point_shows_where_rounds_have_levels(sigma, factor, tmp_path):
     assert json.loads(json.dumps(status.to_dict()))["doubts"][0]["name"] == names[off]
     state = state_of(study)
     kept = load(study._setting, "python", (state.history.seq, dump(state)))
-    assert doubts_of(kept.monitor) == cg.Study.open(url, study.name).status.doubts == status.doubts
+    assert (
+        doubts_of(kept.monitor) == cg.Study.open(url, study.name).status.outliers == status.outliers
+    )
     study.retract(2, "a point was lost")
-    assert study.status.doubts == ()
+    assert study.status.outliers == ()
     assert "No value stands out from the others of its round" in study.report()
 
 
@@ -364,7 +367,7 @@ def test_good_values_within_rounds_are_not_doubted_whatever_their_levels():
         todo = study.ask()
         level = 10.0 ** (k % 7)
         study.tell(todo, {a: means[a] + level + rng.normal(0, 0.15) for a in todo.arms})
-        assert study.status.doubts == ()
+        assert study.status.outliers == ()
 
 
 def test_of_the_two_values_of_a_round_nothing_tells_which_is_off_but_of_replicates_it_does():
@@ -372,10 +375,10 @@ def test_of_the_two_values_of_a_round_nothing_tells_which_is_off_but_of_replicat
         problem, rng = levelled(6, 2, sigma), np.random.default_rng(3)
         study = cg.Study(problem, delta=1e-9, engine="python", max_rounds=9)
         plates(study, rng, rng.normal(2.0, 0.3, 6), (3, 1000.0), 9)
-        pair = [one for one in study.status.doubts if one.round == 3]
-        assert len(pair) == 2 == len(study.status.doubts)
+        pair = [one for one in study.status.outliers if one.round == 3]
+        assert len(pair) == 2 == len(study.status.outliers)
         for one, other in (pair, pair[::-1]):
-            assert one.instead == (other.name,) and f"or {other.name} is off" in one.said()
+            assert one.instead == (other.name,) and f"or {other.name} is off" in one.render()
     problem, rng = levelled(8, 4, None), np.random.default_rng(4)
     study = cg.Study(problem, delta=1e-9, engine="python", replicates=2)
     means = rng.normal(1.0, 0.3, 8)
@@ -385,7 +388,7 @@ def test_of_the_two_values_of_a_round_nothing_tells_which_is_off_but_of_replicat
         if todo.id == 2:
             values[todo.arms[0]][1] = 1162.0
         study.tell(todo, values)
-    (one,) = study.status.doubts
+    (one,) = study.status.outliers
     assert (one.round, one.value, one.instead) == (2, 1162.0, ())
 
 
@@ -397,6 +400,6 @@ def test_a_lost_point_shows_in_the_first_round_already():
         todo = study.ask()
         values = (1.1, 1162.0, 0.9, 1.3)
         study.tell(todo, dict(zip(todo.arms, values, strict=True)))
-        (one,) = study.status.doubts
-        assert (one.arm, one.value, one.others) == (todo.arms[1], 1162.0, 0)
-        assert "far from the other values of its round" in one.said()
+        (one,) = study.status.outliers
+        assert (one.arm, one.value, one.n_reference) == (todo.arms[1], 1162.0, 0)
+        assert "far from the other values of its round" in one.render()

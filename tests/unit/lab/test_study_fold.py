@@ -12,13 +12,13 @@ from tests.studies import state_of
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
 STATED, UNKNOWN = cg.Gaussian(1.0), cg.Gaussian()
-LEVELS = cg.Gaussian(1.0, level="per play")
+LEVELS = cg.Gaussian(1.0, batch_effect="per play")
 
 
 def begun(rewards=STATED, d=2, **how):
     """A study of single arms, whose start has two values of each."""
     problem = cg.Problem(cg.Arms(d), rewards=rewards, names=list("abcd"[:d]))
-    usual = {"min_pulls": 2, "delta": 1e-9, "rule": "uniform", "engine": "python"}
+    usual = {"min_replicates": 2, "delta": 1e-9, "rule": "uniform", "engine": "python"}
     return cg.Study(problem, **{**usual, **how})
 
 
@@ -195,7 +195,7 @@ def test_values_whose_number_was_not_fixed_weigh_as_one_more_value_of_every_arm_
     study = begun(d=3)
     study.observe({"a": [0.5, 0.5]})  # 3/1
     study.observe({"a": 0.5, "b": 0.5})  # 5/3 and 5/1
-    sums, squares = state_of(study).history.seen.weighed[:2]
+    sums, squares = state_of(study).history.stats.weighted_sums[:2]
     assert sums.tolist() == pytest.approx([2 * 3 + 5 / 3, 5, 0])
     assert squares.tolist() == pytest.approx([2 * 3**2 + (5 / 3) ** 2, 5**2, 0])
 

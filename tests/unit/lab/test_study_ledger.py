@@ -71,16 +71,16 @@ class Told(Machine):
                 history.pending == other.pending
             ).all()
         assert eager.ahead == history.ahead
-        for mine, its in zip(totals(history.seen), totals(eager.seen), strict=True):
+        for mine, its in zip(totals(history.stats), totals(eager.stats), strict=True):
             assert mine.tolist() == its.tolist()
         assert (history.extremes == eager.extremes).all() and (
             history.late_stats == eager.late_stats
         ).all()
-        assert (history.seen.noise == eager.seen.noise).all()
+        assert (history.stats.residuals == eager.stats.residuals).all()
         assert (history.initial_residuals == eager.initial_residuals).all() and (
             history.n_received == eager.n_received
         ).all()
-        assert history.seen.start[0] == eager.seen.start[0]
+        assert history.stats.in_initial_design[0] == eager.stats.in_initial_design[0]
 
 
 def test_the_ledger_says_what_the_events_say():
@@ -318,7 +318,7 @@ def test_what_a_kind_of_event_asks_of_the_stopping_rule(monkeypatch):
         before = study.decision
         with study._session.writing(None) as batch:
             batch.add("remarked", None, "hm")
-        assert (study.status.late, len(study.history())) == (late, points)
+        assert (study.status.n_late, len(study.history())) == (late, points)
         assert study.decision.certified and study.decision.evidence == before.evidence
         ended = state_of(study).monitor.ended
         assert ended["seq"] == (5 if effect is EventEffect.CHANGE else 3)
@@ -346,7 +346,7 @@ def test_leaving_a_study_lets_go_of_it_and_does_not_stop_it(tmp_path):
         study.stop("out of money")
         assert (
             study.state == "by hand"
-            and study.decision.sentence.arguments["reason"] == "out of money"
+            and study.decision.headline.arguments["reason"] == "out of money"
         )
         assert study.events()[-1].kind == "closed"
     with cg.Study.open(where) as study:

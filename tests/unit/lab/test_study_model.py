@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import combgame as cg
-from combgame.lab.decision import decide
+from combgame.lab.decision import make_decision
 from combgame.lab.snapshot import dump, load
 from tests.studies import HARD, RULES, measure, state_of
 from tests.study_machine import Machine
@@ -32,7 +32,7 @@ def test_a_snapshot_is_the_fold_whatever_the_rule():
 
 def test_a_snapshot_keeps_the_end():
     for by_hand in (False, True):
-        study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
+        study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_replicates=0)
         study.ask(3)
         study.tell(1, {0: 0.0})
         if by_hand:
@@ -46,7 +46,7 @@ def test_a_snapshot_keeps_the_end():
             and other.monitor.ended == state.monitor.ended
             and other.monitor.n_late == state.monitor.n_late == 1 + by_hand
         )
-        assert decide(other, other.monitor.ended) == study.decision
+        assert make_decision(other, other.monitor.ended) == study.decision
 
 
 def test_the_clocks():
@@ -59,7 +59,7 @@ def test_the_clocks():
     level = study._setting.stopping.threshold.level
     assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
     study.ask(6)
-    assert state_of(study).policy.ahead.seen.clock[0] == 6  # before the last of them
+    assert state_of(study).policy.ahead.stats.n_rounds[0] == 6  # before the last of them
 
 
 def test_any_order_of_anything_agrees_with_a_naive_model():

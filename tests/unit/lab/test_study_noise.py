@@ -21,7 +21,10 @@ pytestmark = pytest.mark.given_numbers  # values of arms that are known to have 
 
 def told(stated, sigma, rounds=16, means=(1.0, 0.5, 0.0, -0.5), seed=0, **options):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(stated))
-    study, rng = cg.Study(problem, min_pulls=2, seed=seed, **options), np.random.default_rng(seed)
+    study, rng = (
+        cg.Study(problem, min_replicates=2, seed=seed, **options),
+        np.random.default_rng(seed),
+    )
     for _ in range(rounds):
         if study.done:
             break
@@ -90,9 +93,9 @@ VERDICTS = [(0.1, "too small"), (0.3, "too small"), (1.0, "fits"), (10, "too lar
 def test_what_a_study_says_of_its_sigma():
     for factor, verdict in VERDICTS:
         study = told(0.2 * factor, 0.2, rounds=24, means=(0.0,) * 4, delta=1e-300)
-        seen = study.status.noise
-        assert seen.verdict == verdict and seen.stated == pytest.approx(0.2 * factor)
-        assert seen.observed == pytest.approx(0.2, rel=0.4) and seen.degrees >= 8
+        stats = study.status.noise
+        assert stats.verdict == verdict and stats.stated == pytest.approx(0.2 * factor)
+        assert stats.observed == pytest.approx(0.2, rel=0.4) and stats.degrees >= 8
         said = study.status.to_dict()["noise"]
         assert said["verdict"] == verdict and said["code"].startswith("sigma-")
         assert str(study.status).count("\n  noise        ") == 1
@@ -101,26 +104,26 @@ def test_what_a_study_says_of_its_sigma():
 def test_few_values_other_families_sigmas_that_differ_and_means_are_each_judged_as_they_are():
     assert told(0.1, 0.1, rounds=2).status.noise.verdict == "not enough data"
     coins = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Bernoulli()))
-    assert coins.status.noise is None and coins.status.to_dict()["noise"] is None
-    free = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), min_pulls=2)
+    assert coins.status.noise_check is None and coins.status.to_dict()["noise"] is None
+    free = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), min_replicates=2)
     free.observe({0: [1.0, 2.0, 3.0], 1: [0.0, 1.0]})
-    noise = free.status.noise
-    assert noise.verdict == "not stated" and noise.degrees == 3
-    assert noise.observed == pytest.approx(math.sqrt(2.5 / 3))
+    noise = free.status.noise_check
+    assert noise.verdict == "not stated" and noise.dof == 3
+    assert noise.estimated_sigma == pytest.approx(math.sqrt(2.5 / 3))
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian([0.1, 0.2, 0.4]))
-    study, rng = cg.Study(problem, min_pulls=2, delta=1e-12), np.random.default_rng(0)
+    study, rng = cg.Study(problem, min_replicates=2, delta=1e-12), np.random.default_rng(0)
     study.observe({a: rng.normal(0, [0.5, 1.0, 2.0][a], 9).tolist() for a in range(3)})
-    noise = study.status.noise
-    assert noise.verdict == "too small" and noise.stated is None
+    noise = study.status.noise_check
+    assert noise.verdict == "too small" and noise.stated_sigma is None
     assert noise.ratio == pytest.approx(5, rel=0.3) and "times as much" in str(noise.clause)
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
     study, rng = cg.Study(problem, delta=1e-12), np.random.default_rng(0)
     for _ in range(30):
         study.observe({a: (rng.normal(0, 1 / 5), 25) for a in range(2)}, planned=True)
-    noise = study.status.noise
-    assert noise.verdict == "fits" and noise.degrees == 56  # two means of each arm: start, later
-    assert noise.observed == pytest.approx(1.0, rel=0.3)
-    assert state_of(study).history.seen.start[0] == 0
+    noise = study.status.noise_check
+    assert noise.verdict == "fits" and noise.dof == 56  # two means of each arm: start, later
+    assert noise.estimated_sigma == pytest.approx(1.0, rel=0.3)
+    assert state_of(study).history.stats.in_initial_design[0] == 0
 
 
 def test_a_certificate_says_first_what_the_values_contradict_and_doubts_no_good_data():
@@ -150,7 +153,7 @@ def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
         study = told(0.05, 1.0, rounds, (0.1, 0.0, 0.0, 0.0), max_rounds=most, engine="python")
         status = study.status
         assert status.noise.contradicted and status.lead.doubted and status.enough is None
-        said = [str(status), *([] if study.decision is None else [study.decision.said()])]
+        said = [str(status), *([] if study.decision is None else [study.decision.render()])]
         for line in "\n".join(said).splitlines():
             assert "confidence 95%" not in line or "sigma" in line
             assert "the chance that it is best" not in line
@@ -159,15 +162,15 @@ def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
 
 def test_a_contradicted_certificate_advises_what_plates_need():
     """Sigma from the data, and levels as before; its values cannot be observed elsewhere."""
-    rewards = cg.Gaussian(0.02, level="per play")
+    rewards = cg.Gaussian(0.02, batch_effect="per play")
     study = cg.Study(cg.Problem(cg.Subsets(12, 6), cg.Arms(12), rewards), engine="python")
     rng = np.random.default_rng(5)
     while not study.done:
         todo, level = study.ask(), rng.normal(0.0, 1.0)
         study.tell(todo, {a: level + rng.normal(3.0 * (a == 0), 0.5) for a in todo.arms})
-    said = str(study.decision.sentence)
-    assert study.decision.certified and study.decision.noise.contradicted
-    assert "a study with Gaussian(level='per play') takes sigma from the data." in said
+    said = str(study.decision.headline)
+    assert study.decision.certified and study.decision.noise_check.contradicted
+    assert "a study with Gaussian(batch_effect='per play') takes sigma from the data." in said
 
 
 def test_a_certificate_says_if_its_sigma_could_not_be_checked():

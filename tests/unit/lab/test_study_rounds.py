@@ -31,11 +31,16 @@ def test_a_lease_that_ends_is_given_to_somebody_else(monkeypatch):
     monkeypatch.setattr("combgame.storage.clock.now", lambda: time[0])
     study = cg.Study(PROBLEM)
     first = study.ask(client="me", lease=60)
-    assert first.until == 1060.0 and study.ask(client="you", lease=60).id == 2
+    assert first.lease_until == 1060.0 and study.ask(client="you", lease=60).id == 2
     time[0] = 1060.0
-    assert study.status.expired == (1, 2) and study.status.next.code == "overdue"
+    assert study.status.expired == (1, 2) and study.status.next_step.code == "overdue"
     again = study.ask(client="third", lease=60)
-    assert (again.id, again.arms, again.client, again.until) == (1, first.arms, "third", 1120.0)
+    assert (again.id, again.arms, again.client, again.lease_until) == (
+        1,
+        first.arms,
+        "third",
+        1120.0,
+    )
     assert study.ask(client="me").id == 2
     study.tell(1, dict.fromkeys(first.arms, 0.0))  # whoever comes first
     assert study.ask(client="third").id == 3
@@ -71,8 +76,8 @@ def test_values_come_in_many_shapes():
     study = cg.Study(PROBLEM)
     todo = study.ask()
     study.tell(todo, {NAMES[todo.arms[0]]: [1.0, 2.0, math.nan], todo.arms[1]: (0.5, 4)})
-    seen = state_of(study).history.seen
-    assert seen.counts[list(todo.arms)].tolist() == [2.0, 4.0] and seen.sums[
+    stats = state_of(study).history.stats
+    assert stats.counts[list(todo.arms)].tolist() == [2.0, 4.0] and stats.sums[
         list(todo.arms)
     ].tolist() == [3.0, 2.0]
     pandas = pytest.importorskip("pandas")
@@ -87,7 +92,7 @@ def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
     one, two = todo.arms
     study.tell(todo, {one: 0.5}, final=False)
     study.tell(todo, {one: 0.5}, final=False)
-    assert [r.left for r in study.pending] == [(two,)]
+    assert [r.remaining for r in study.pending] == [(two,)]
     with refused("told-otherwise", cg.StudyError, round=1, before=0.5, now=0.6) as caught:
         study.tell(todo, {one: 0.6, two: 0.0})
     assert "retract(1, reason) first" in caught.value.remedy
@@ -97,11 +102,11 @@ def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
         study.tell(todo, {two: 0.1})
     assert len(study.events()) == 4 and study.pending == []
     study.retract(todo, "misread")
-    assert [r.left for r in study.pending] == [todo.arms] and state_of(
+    assert [r.remaining for r in study.pending] == [todo.arms] and state_of(
         study
-    ).history.seen.counts.sum() == 0
+    ).history.stats.counts.sum() == 0
     study.tell(todo, {one: 0.6, two: 0.1})
-    assert state_of(study).history.seen.sums[[one, two]].tolist() == [0.6, 0.1]
+    assert state_of(study).history.stats.sums[[one, two]].tolist() == [0.6, 0.1]
     assert state_of(study).history.n_told == 1 and state_of(study).history.pending.sum() == 0
 
 
@@ -196,7 +201,7 @@ def test_settings_that_make_no_study():
         ("name", ""),
         ("epsilon", -1.0),
         ("max_rounds", 0),
-        ("min_pulls", -1),
+        ("min_replicates", -1),
         ("deadline", "soon"),
     ):
         with refused("must-be", cg.InputError, name=setting, value=value):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.lab.decision import decide
+from combgame.lab.decision import make_decision
 from combgame.lab.policy import StudyState
 from combgame.lab.snapshot import dump
 from tests.said import refused, says
@@ -24,17 +24,17 @@ def test_retracting_leaves_no_rounding_behind():
     study.tell(first, dict.fromkeys(first.arms, 0.3))
     number = study.observe({first.arms[0]: 2e7}, reason="a slip of the finger")
     study.retract(number, "typed the date")
-    assert state_of(study).history.seen.sums[first.arms[0]] == 0.3
+    assert state_of(study).history.stats.sums[first.arms[0]] == 0.3
     with refused("round-not-told", cg.StudyError, round=number):
         study.retract(number, "again")
     with refused("from-outside", cg.StudyError, round=number):
         study.tell(number, {})
     study.retract(arm="ann", reason="contaminated")
-    assert state_of(study).history.seen.counts.tolist() == [0, 1, 0, 0, 0]
+    assert state_of(study).history.stats.counts.tolist() == [0, 1, 0, 0, 0]
 
 
 def test_results_after_the_decision_are_no_part_of_it_and_a_retraction_opens_the_study_again():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_replicates=0)
     one, two, three = study.ask(3)
     study.tell(one, {0: 5.0})
     study.tell(two, {1: 0.0})
@@ -73,8 +73,8 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
         assert says(rests, code, n=n), code
     assert says(rests, "retracted", retractions=1) and "- 1 round failed:" in str(study.decision)
     assert (
-        study.decision.why == "by hand"
-        and study.decision.sentence.arguments["reason"] == "out of money"
+        study.decision.reason == "by hand"
+        and study.decision.headline.arguments["reason"] == "out of money"
         and not study.decision.certified
     )
     study.tell(first, dict.fromkeys(first.arms, 0.1))  # what comes now is kept
@@ -85,7 +85,7 @@ def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
     time = [1000.0]
     monkeypatch.setattr("combgame.storage.clock.now", lambda: time[0])
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
-    study = cg.Study(problem, min_pulls=0)
+    study = cg.Study(problem, min_replicates=0)
     first, second = study.ask(client="me", lease=60), study.ask(client="you")
     study.ask(2, client="third")
     study.ask(client="me", lease=60)  # renewed in time: not worth a word
@@ -103,7 +103,7 @@ def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
         study.tell(one, {one.arms[0]: 0.0})
     assert says(study.decision.assumptions, "values-out", n=2)
 
-    study = cg.Study(problem, min_pulls=2)  # one at a time: nothing to say
+    study = cg.Study(problem, min_replicates=2)  # one at a time: nothing to say
     while not study.done:
         todo = study.ask(client="me")
         study.tell(todo, {a: 5.0 * a for a in todo.arms})
@@ -122,10 +122,10 @@ def test_only_what_was_told_counts_for_stopping():
         assert a.history.pending.sum() == 100 and b.history.pending.sum() == 0
         for what in ("evidence", "best", "rival"):
             assert (
-                getattr(a.monitor.told.view, what).tolist()
-                == getattr(b.monitor.told.view, what).tolist()
+                getattr(a.monitor.told.state, what).tolist()
+                == getattr(b.monitor.told.state, what).tolist()
             )
-        assert one.status.threshold == other.status.threshold and a.history.seen.counts.sum() == 20
+        assert one.status.threshold == other.status.threshold and a.history.stats.counts.sum() == 20
 
 
 # ---- stopping without a certificate
@@ -145,14 +145,14 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
     for one in out:
         study.tell(one, measure(one, rng))
     decision = study.decision
-    assert decision.why == "budget" and not decision.certified
-    assert decision.sentence.code == "not-certified"
+    assert decision.reason == "budget" and not decision.certified
+    assert decision.headline.code == "not-certified"
     assert 1e-9 < decision.p_value < 0.5 and decision.confidence is None
     for share, enough in (
         (0.99, False),
         (1.01, True),
     ):  # it is the smallest delta at which this would have been enough
-        level = study._setting.stopping_at(decision.p_value * share).threshold.level(40, 0)
+        level = study._setting.stopping_at(decision.p_value * share).threshold.critical_value(40, 0)
         assert (state_of(study).monitor.weakest()[0] > level) == enough
     study = cg.Study(PROBLEM, max_rounds=1)
     study.tell(study.ask(), {0: 0.1})
@@ -170,12 +170,12 @@ def test_a_heuristic_p_value_is_called_so():
             study.tell(todo, measure(todo, rng))
         decision = study.decision
         assert (
-            decision.why == "budget"
+            decision.reason == "budget"
             and decision.p_value < 1.0
             and decision.proved is decision.to_dict()["proved"] is proved
         )
         assert (
-            "by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
+            "by the heuristic threshold stylised, which is not proved" in str(decision.headline)
         ) is not proved
 
 
@@ -187,20 +187,22 @@ def test_a_deadline_ends_the_asking_and_a_result_that_was_out_may_certify(monkey
     clock[0] = 4e10
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
-    assert study.decision.why == "deadline" and study.decision.values == 2
-    assert str(study.decision.sentence).endswith("extend(deadline=...) lets it go on.")
+    assert study.decision.reason == "deadline" and study.decision.values == 2
+    assert str(study.decision.headline).endswith("extend(deadline=...) lets it go on.")
     clock[0] = 1e9
     study = cg.Study(
-        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00", min_pulls=0
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
+        deadline="2999-01-01T00:00",
+        min_replicates=0,
     )
     one, two = study.ask(2)
     study.tell(one, {0: 0.0})
     clock[0] = 4e10
-    assert study.decision.why == "deadline"
-    assert "results that still come are counted" in study.decision.sentence.remedy()
+    assert study.decision.reason == "deadline"
+    assert "results that still come are counted" in study.decision.headline.remedy()
     assert says(study.decision.assumptions, "values-out", n=1)
     study.tell(two, {1: 50.0})
-    assert study.decision.certified and not study.decision.sentence.remedy()
+    assert study.decision.certified and not study.decision.headline.remedy()
 
 
 def test_a_budget_can_be_extended_before_and_after_it_is_spent():
@@ -218,20 +220,20 @@ def test_a_budget_can_be_extended_before_and_after_it_is_spent():
                     study.state == "budget" and not study.decision.certified and study.ask(1) == []
                 )
                 assert "max_rounds was reached after" in str(study.decision)
-                assert study.status.next.code == "budget-spent"
-                assert "extend(max_rounds=..., reason=...)" in study.status.next.remedy()
+                assert study.status.next_step.code == "budget-spent"
+                assert "extend(max_rounds=..., reason=...)" in study.status.next_step.remedy()
                 study.extend(more.pop(0), reason="a grant")
                 assert (
                     study.state == "running"
                     and study.decision is None
-                    and study.status.next.code == "ask"
+                    and study.status.next_step.code == "ask"
                 )
             todo = study.ask()
             study.tell(todo, measure(todo, rng))
         ends.append(study)
     one, other = ends
     assert other.decision.certified and other.decision.rounds == one.decision.rounds > 5
-    assert other.decision.sentence == one.decision.sentence and other.replay().same
+    assert other.decision.headline == one.decision.headline and other.replay().same
     assert [e.data for e in one.events()[1:]] == [
         e.data for e in other.events()[1:] if e.kind != "extended"
     ]
@@ -250,8 +252,8 @@ def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
     monkeypatch.setattr("combgame.storage.clock.now", lambda: clock[0])
     study = cg.Study(PROBLEM, deadline=200.0, max_rounds=7)
     clock[0] = 300.0
-    assert study.state == "deadline" and study.status.next.code == "deadline-passed"
-    assert "extend(deadline=..., reason=...)" in study.status.next.remedy()
+    assert study.state == "deadline" and study.status.next_step.code == "deadline-passed"
+    assert "extend(deadline=..., reason=...)" in study.status.next_step.remedy()
     for late, code in ((150.0, "not-more"), (250.0, "past"), ("soon", "must-be")):
         with refused(code):
             study.extend(deadline=late, reason="late")
@@ -281,7 +283,7 @@ def test_a_study_that_was_stopped_by_hand_stays_so_and_a_certified_one_cannot_be
     todo = study.ask()
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     study.stop("out of money")
-    assert not study.decision.sentence.remedy()
+    assert not study.decision.headline.remedy()
     study.retract(todo, "wrong plate")
     assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
@@ -309,14 +311,14 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
     study.observe({"a": [0.9] * 20})
     study.observe({"a": 2.0})
     after = study.status
-    assert (after.leader, after.evidence, after.late) == (before.leader, before.evidence, 2)
+    assert (after.leader, after.evidence, after.n_late) == (before.leader, before.evidence, 2)
     assert after.rivals == before.rivals[
         :1
     ] and "later        2 results: stored, but not part of this" in str(after)
     assert (
         after.rivals[0].evidence == after.evidence
-        and study.decision.sentence.arguments["rival"] == "c"
-        and before.late == 0
+        and study.decision.headline.arguments["rival"] == "c"
+        and before.n_late == 0
     )
     study.close()
 
@@ -343,7 +345,7 @@ def test_a_decision_is_of_then_whoever_looks_first(by_hand):
 
 def test_a_decision_is_made_at_once_for_those_who_listen():
     heard, problem = [], cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
-    study = cg.Study(problem, on_certified=heard.append)
+    study = cg.Study(problem, on_certify=heard.append)
     study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
     assert heard == [study.decision] and heard[0].lead is not None
 
@@ -351,7 +353,7 @@ def test_a_decision_is_made_at_once_for_those_who_listen():
 def test_rounds_that_are_told_together_are_judged_together():
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
     values = {1: {0: 0.0}, 2: {1: 50.0}, 3: {0: 0.1}, 4: {1: 50.1}}
-    apart, whole = cg.Study(problem, min_pulls=0), cg.Study(problem, min_pulls=0)
+    apart, whole = cg.Study(problem, min_replicates=0), cg.Study(problem, min_replicates=0)
     for study in (apart, whole):
         assert [one.arms for one in study.ask(4)] == [(0,), (1,), (0,), (1,)]
     for number, said in values.items():
@@ -364,7 +366,7 @@ def test_rounds_that_are_told_together_are_judged_together():
     assert [one for one in called if isinstance(one, int)] == [1, 2, 3, 4] and called[
         3
     ].rounds == whole.decision.rounds == 3
-    study = cg.Study(problem, min_pulls=0)
+    study = cg.Study(problem, min_replicates=0)
     study.ask(4)
     study.tell_many(values)
     decision = study.decision
@@ -391,10 +393,10 @@ def test_rounds_that_are_told_together_are_judged_together():
     again.history.seal = state_of(study).history.seal
     assert (
         dump(again) == dump(state_of(study))
-        and decide(again, again.ending("certified")) == decision
+        and make_decision(again, again.ending("certified")) == decision
     )
     # they may be told as pairs
-    study = cg.Study(PROBLEM, min_pulls=0)
+    study = cg.Study(PROBLEM, min_replicates=0)
     one, two = study.ask(2)
     study.tell_many([(one, dict.fromkeys(one.arms, 0.1)), (two.id, dict.fromkeys(two.arms, 0.2))])
     assert study.status.rounds == 2 and study.status.values == 4
@@ -411,7 +413,7 @@ def test_the_status_has_the_settings():
     study = cg.Study(
         PROBLEM,
         epsilon=0.2,
-        min_pulls=2,
+        min_replicates=2,
         deadline="2999-01-31T18:00",
         rule=cg.CombGame(learner=cg.LLOO()),
     )
@@ -424,7 +426,7 @@ def test_the_status_has_the_settings():
         "epsilon 0.2, at least 2 values of every arm, until 2999-01-31T18:00:00" in text
         and "rounds\n  spent" not in text
     )
-    assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
+    assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_replicates"] == 2
 
 
 def test_which_rounds_are_spent_and_an_arm_told_anew_is_noted_like_any_other():
@@ -453,11 +455,11 @@ def test_which_rounds_are_spent_and_an_arm_told_anew_is_noted_like_any_other():
 
 
 def test_min_pulls_come_first():
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_replicates=4)
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: 5.0 if a == 2 else 0.0 for a in todo.arms})
-    assert study.decision.answer == (2,) and state_of(study).history.seen.counts.tolist() == [
+    assert study.decision.answer == (2,) and state_of(study).history.stats.counts.tolist() == [
         4,
         4,
         4,

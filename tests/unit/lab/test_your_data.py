@@ -18,7 +18,7 @@ from combgame.io import problem_from, read_problem, to_data
 from combgame.io.descriptions import from_data
 from combgame.io.models import problem_schema
 from combgame.lab import corrections as carrying
-from combgame.lab.inputs import coincidence
+from combgame.lab.inputs import is_probably_chance
 from combgame.lab.round import fingerprint
 from tests.said import refused, says
 from tests.studies import MEANS, NAMES, PROBLEM, command, fill, measure, state_of
@@ -39,7 +39,7 @@ def turned(problem):
 
 
 FAMILIES = [cg.Gaussian(0.5), cg.Gaussian([0.5, 1.0, 0.7, 0.6]), cg.Bernoulli(), cg.Bounded(0, 2)]
-FAMILIES += [cg.Gaussian(supposed=0.5, shared=False)]
+FAMILIES += [cg.Gaussian(simulation_sigma=0.5, shared_sigma=False)]
 
 
 BOUNDS = [(0.0, 0.9), (0.1, 1.0), (0.0, 1.0), (0.05, 0.95)]
@@ -52,16 +52,19 @@ def test_minimising_is_maximising_the_turned_values(rewards, bounds):
     most, means = turned(least), np.array([0.6, 0.15, 0.5, 0.85])
     pivot = 1.0 if isinstance(rewards, cg.Bernoulli) else 0.0
     other = pivot - means
-    assert least.maximised == most and most.maximised is most
+    assert least.as_maximisation == most and most.as_maximisation is most
     how = {"runs": 2, "engine": "python", "seed": 3, "max_rounds": 30}
     one, two = cg.simulate(least, means, **how), cg.simulate(most, other, **how)
-    assert one.stops.tolist() == two.stops.tolist() and one.answers == two.answers
+    assert one.stopping_times.tolist() == two.stopping_times.tolist() and one.answers == two.answers
     assert (one.means == means).all() and one.best == (1,)
-    assert one.correct.tolist() == two.correct.tolist() and one.limit() == two.limit()
+    assert (
+        one.correct.tolist() == two.correct.tolist()
+        and one.oracle_stopping_time() == two.oracle_stopping_time()
+    )
     one, two = cg.complexity(least, means), cg.complexity(most, other)
     assert one.time == two.time and (one.allocation == two.allocation).all()
     counts = [40, 20, 30, 10]
-    more = {} if rewards.known else {"spreads": [0.5, 0.4, 0.6, 0.5]}
+    more = {} if rewards.variance_known else {"spreads": [0.5, 0.4, 0.6, 0.5]}
     mine = cg.evidence(least, means, counts, delta=0.1, **more)
     theirs = cg.evidence(most, other, counts, delta=0.1, **more)
     assert (mine.answer, mine.rival, mine.value) == (theirs.answer, theirs.rival, theirs.value)
@@ -73,7 +76,7 @@ def test_plans_of_what_is_minimised():
     how = {"runs": 2, "engine": "python", "shrink": (1.0, 0.5)}
     one = cg.plan(least, [3.0, 1.0, 2.0], **how)
     two = cg.plan(turned(least), [-3.0, -1.0, -2.0], **how)
-    assert one.rows() == two.rows() and one.cases[0].answer == (1,)
+    assert one.rows() == two.rows() and one.scenarios[0].answer == (1,)
     assert [row["mean"] for row in one.arms()] == [3.0, 1.0, 2.0]
     wide = cg.plan(least, [3.0, 1.0, 2.0], epsilon=0.3, **how)
     assert wide.rows() == cg.plan(turned(least), [-3.0, -1.0, -2.0], epsilon=0.3, **how).rows()
@@ -109,12 +112,12 @@ def test_doubts_and_retractions_where_values_are_turned():
     study = cg.Study(problem, delta=1e-9)
     study.observe({0: [1.0, 1.1, 1.05], 1: (2.0, 5)})
     bad = study.observe({0: 1000.0})
-    (doubt,) = study.status.doubts
+    (doubt,) = study.status.outliers
     assert (doubt.value, doubt.round) == (1000.0, bad)
     study.retract(bad, "a typing mistake")
     assert study.rows("arm")[0]["mean"] == pytest.approx(1.05)
     assert study.rows("arm")[1]["mean"] == 2.0
-    lone = cg.Study(problem, delta=0.4, min_pulls=1)
+    lone = cg.Study(problem, delta=0.4, min_replicates=1)
     lone.observe({0: 1.25, 1: 7.5})
     assert lone.decision.names == ("0",)
     (said,) = [one for one in lone.decision.assumptions if one.code == "single-values"]
@@ -171,10 +174,12 @@ def test_structures_with_names_are_values():
         cg.Listed([["x", "z"], ["y"]], ["x", "y", "z"]),
         cg.AlmostAllSets(["x", "y", "z"], "y"),
     ):
-        assert from_data(to_data(structure)) == structure and structure != structure.unnamed()
+        assert (
+            from_data(to_data(structure)) == structure and structure != structure.without_labels()
+        )
         assert eval(repr(structure), vars(cg)) == structure
-        assert structure.numbered(np.array([2, 0, 1])).called is None
-        assert structure.sets() == structure.unnamed().sets()
+        assert structure.permuted(np.array([2, 0, 1])).called is None
+        assert structure.to_list() == structure.without_labels().to_list()
 
 
 def test_names_and_goals_that_are_refused():
@@ -200,7 +205,7 @@ def test_names_and_goals_that_are_refused():
     paths = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
     with refused("sizes-differ"):
         cg.Problem(paths, rewards=cg.Bernoulli(), goal="minimise")
-    assert cg.Problem(paths, rewards=cg.Bounded(0, 1), goal="minimise").maximised.d == 3
+    assert cg.Problem(paths, rewards=cg.Bounded(0, 1), goal="minimise").as_maximisation.d == 3
 
     class Own(cg.Gaussian):
         pass
@@ -287,12 +292,12 @@ def test_init_asks(monkeypatch, tmp_path):
     assert made() == cg.Gaussian(0.25)
     assert any("read high or low as a whole" in one for one in asked)
     answers("wt, K7R, L3P", 2, 1, "gaussian", "YES", 0.25, "maximise")
-    assert made() == cg.Gaussian(0.25, level="per play")
+    assert made() == cg.Gaussian(0.25, batch_effect="per play")
     answers("wt, K7R, L3P", 2, 1, "unknown", "y", "maximise")
-    assert made() == cg.Gaussian(level="per play")
+    assert made() == cg.Gaussian(batch_effect="per play")
     for play, noise in ((1, "unknown"), (2, "bernoulli")):  # where there is nothing to ask
         answers("wt, K7R, L3P", play, 1, noise, "maximise")
-        assert made().levels() is False
+        assert made().has_batch_effect() is False
     answers("wt, K7R, L3P", 2, 1, "unknown", "perhaps")
     with refused("must-be", what="yes or no"):
         init("--force")
@@ -309,7 +314,7 @@ def test_init_writes_levels_of_plates(tmp_path, monkeypatch):
         init("no.toml", *how, "--no-levels")
         init("unsaid.toml", *how)
         sigma = 0.2 if noise[0] == "--sigma" else None
-        assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, level="per play")
+        assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, batch_effect="per play")
         assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
         assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
         assert '# level = "per play"' in Path("no.toml").read_text()  # how it is stated later
@@ -330,10 +335,10 @@ def test_what_old_data_know_is_not_measured_again_in_the_start():
     todo = study.ask()
     assert set(todo.names) == {"dee", "eve"}  # the only arms without a value
     for pulls in (1, 2):
-        known = cg.Study(PROBLEM, seed=1, min_pulls=pulls, delta=1e-12)
+        known = cg.Study(PROBLEM, seed=1, min_replicates=pulls, delta=1e-12)
         known.observe({name: [x, x + 0.1] for name, x in zip(NAMES, MEANS, strict=True)})
         assert "ann" in known.ask().names  # no start: the rule chooses
-    short = cg.Study(PROBLEM, seed=1, min_pulls=3, delta=1e-12)
+    short = cg.Study(PROBLEM, seed=1, min_replicates=3, delta=1e-12)
     short.observe({name: [x, x + 0.1] for name, x in zip(NAMES, MEANS, strict=True)})
     asked = [set(one.names) for one in short.ask(3)]
     assert set.union(*asked) == set(NAMES)  # one more of each
@@ -372,14 +377,14 @@ def test_data_frames():
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(-9, 9)), min_size=6, max_size=30))
 def test_evidence_of_a_data_frame(pairs):
-    for rewards in (cg.Gaussian(0.5), cg.Gaussian(shared=False)):
+    for rewards in (cg.Gaussian(0.5), cg.Gaussian(shared_sigma=False)):
         problem = cg.Problem(cg.Arms(["a", "b", "c"]), rewards=rewards)
         frame = pd.DataFrame([("abc"[a], x / 4) for a, x in pairs], columns=["arm", "value"])
         groups = {a: [x / 4 for b, x in pairs if b == a] for a in range(3)}
         means = [np.mean(groups[a]) if groups[a] else 0.0 for a in range(3)]
         counts = [len(groups[a]) for a in range(3)]
         spreads = [np.std(groups[a], ddof=1) if len(groups[a]) > 1 else 0.0 for a in range(3)]
-        more = {} if rewards.known else {"spreads": spreads}
+        more = {} if rewards.variance_known else {"spreads": spreads}
         one = cg.evidence(problem, frame, delta=0.1)
         two = cg.evidence(problem, means, counts, delta=0.1, **more)
         assert one.answer == two.answer or math.isclose(means[one.answer[0]], means[two.answer[0]])
@@ -403,7 +408,7 @@ def test_frames_that_are_refused():
     coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
     with refused("not-0-or-1", arm="0"):
         cg.evidence(coins, frame)
-    unknown = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(shared=False))
+    unknown = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(shared_sigma=False))
     with refused("means-hide-spread"):
         cg.evidence(unknown, frame.assign(n=3))
 
@@ -413,15 +418,17 @@ def test_frames_that_are_refused():
 
 def test_what_was_observed_before_is_pointed_out():
     coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
-    assert coincidence(coins, {0: [0.0, 1.0] * 10}) and not coincidence(coins, {0: [1.0] * 30})
-    assert coincidence(coins, {0: {"mean": 7 / 9, "n": 9}})
+    assert is_probably_chance(coins, {0: [0.0, 1.0] * 10}) and not is_probably_chance(
+        coins, {0: [1.0] * 30}
+    )
+    assert is_probably_chance(coins, {0: {"mean": 7 / 9, "n": 9}})
     assert fingerprint({0: 1.0, 1: None}) == fingerprint({0: 1.0})
     study = cg.Study(PROBLEM, delta=1e-9)
     data = {"ann": [0.51234, 0.49876], "bob": 0.3071}
     number = study.observe(data)
     with refused("observed-before", cg.StudyError, before=number):
         study.observe({"bob": 0.3071, "ann": [0.49876, 0.51234]})  # in another order
-    study.observe(data, again=True)
+    study.observe(data, allow_duplicates=True)
     study.observe({"ann": 0.5})
     study.observe({"ann": 0.5})  # few digits: it may well come again
     fresh = cg.Study(PROBLEM, delta=1e-9)
@@ -431,7 +438,7 @@ def test_what_was_observed_before_is_pointed_out():
     frame = pd.DataFrame({"arm": ["ann", "bob"] * 2, "value": [0.51234, 0.3071] * 2})
     with refused("line-repeated", lines=[1, 3]):
         cg.Study(PROBLEM).observe(frame)
-    assert cg.Study(PROBLEM).observe(frame, again=True) == 1
+    assert cg.Study(PROBLEM).observe(frame, allow_duplicates=True) == 1
 
 
 def test_a_table_that_is_told_for_another_round_is_pointed_out(lab):
@@ -494,7 +501,7 @@ def begun(rounds=6, **how):
 def test_a_new_study_takes_the_data_of_an_old_one():
     old = begun()
     new = cg.Study(later(old, ("fay", *NAMES[::-1])), seed=4)
-    assert new.carry(old) == 12
+    assert new.transfer_from(old) == 12
     for one in old.rows("arm"):
         (same,) = [row for row in new.rows("arm") if row["arm"] == one["arm"]]
         assert (same["n"], same["mean"]) == (one["n"], pytest.approx(one["mean"], rel=1e-12))
@@ -502,7 +509,7 @@ def test_a_new_study_takes_the_data_of_an_old_one():
     assert new.status.delta == 0.05 / 4 and new.replay().same
     assert "judged at delta = 0.013: data were carried over" in str(new.status)
     mine, theirs = state_of(old).history.seen, state_of(new).history.seen
-    order = [new.problem.arm(name) for name in NAMES]
+    order = [new.problem.arm_index(name) for name in NAMES]
     np.testing.assert_allclose(theirs.weighed[:, order], mine.weighed, rtol=1e-9, atol=1e-12)
     rng = np.random.default_rng(1)
     while not new.done:
@@ -531,11 +538,11 @@ def test_what_carrying_costs():
     old.retract(1, "of another plate")
     old.fail(1, "of another plate", retry=False)
     new = cg.Study(later(old))
-    new.carry(old)
+    new.transfer_from(old)
     assert new.status.delta == pytest.approx(0.05 / 6 / 4)
     names = (*NAMES, "fay", "gil")
     third = cg.Study(later(new, names))
-    third.carry(new)
+    third.transfer_from(new)
     assert third.status.delta == pytest.approx(0.05 / 6 / 4 / 4)
 
 
@@ -553,17 +560,17 @@ def test_what_cannot_be_carried_over(tmp_path):
     ]:
         study = cg.Study(problem)
         with refused(code, cg.StudyError):
-            study.carry(old)
+            study.transfer_from(old)
         assert len(study.events()) == 1
     new = cg.Study(later(old))
     old.ask()
     with refused("rounds-pending", rounds=[7]):
-        new.carry(old)
+        new.transfer_from(old)
     with refused("nothing-to-carry"):
-        new.carry(cg.Study(PROBLEM))
+        new.transfer_from(cg.Study(PROBLEM))
     new.ask()
     with refused("has-begun"):
-        new.carry(begun(2))
+        new.transfer_from(begun(2))
 
 
 def test_carrying_on_the_command_line(lab):

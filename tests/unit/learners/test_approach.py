@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.engine.action_table import fill_catalogue
+from combgame.engine.action_table import fill_action_table
 from combgame.engine.state import vector
 from combgame.learners._support import make_support
 from combgame.learners.lloo import make_approach, parameters, precision, radius
@@ -24,15 +24,15 @@ SHAPE = ACTIONS.geometry()
 RHO = SHAPE.mu * math.sqrt(D)
 
 
-def point(mixture, d=D):
-    return sum((w * vector(one, d) for one, w in mixture.items()), np.zeros(d))
+def point(weights, d=D):
+    return sum((w * vector(one, d) for one, w in weights.items()), np.zeros(d))
 
 
-def exchanged(mixture, score, mass, step, best):
+def exchanged(weights, score, mass, step, best):
     """`step` of the worst mass goes to the best vertex (Algorithm 2 of the paper)."""
-    out, left = dict(mixture), mass
-    for one in sorted(mixture, key=lambda one: sum(score[a] for a in one)):
-        taken = min(left, mixture[one])
+    out, left = dict(weights), mass
+    for one in sorted(weights, key=lambda one: sum(score[a] for a in one)):
+        taken = min(left, weights[one])
         out[one] -= step * taken
         left -= taken
     out[best] = out.get(best, 0.0) + 1.0 - sum(out.values())
@@ -42,25 +42,25 @@ def exchanged(mixture, score, mass, step, best):
 def approached(x, horizon, wanted=precision):
     """The twin: the mixture, and how many steps it took."""
     best = ACTIONS.argmax(x)
-    mixture, reach, steps = {best: 1.0}, SHAPE.diameter, 0
-    while np.linalg.norm(off := x - point(mixture)) > wanted(SHAPE.diameter, RHO, horizon):
+    weights, reach, steps = {best: 1.0}, SHAPE.diameter, 0
+    while np.linalg.norm(off := x - point(weights)) > wanted(SHAPE.diameter, RHO, horizon):
         assert np.linalg.norm(off) <= reach * (1.0 + 1e-9)  # Theorem 2
         mass = min(RHO * reach / SHAPE.diameter, 1.0)
-        mixture = exchanged(mixture, off, mass, 0.5 / RHO**2, ACTIONS.argmax(off))
+        weights = exchanged(weights, off, mass, 0.5 / RHO**2, ACTIONS.argmax(off))
         reach, steps = reach * math.exp(-0.125 / RHO**2), steps + 1
-    return mixture, steps
+    return weights, steps
 
 
 def thinned(weights, horizon, room=200, coarse=False):
-    """A mixture of all pairs through `ApproachPart.thin`."""
-    sets = ACTIONS.sets()
-    catalogue = fill_catalogue(sets, len(sets) + 1, K)
+    """A mixture of all pairs through `ApproachPart.sparsify`."""
+    sets = ACTIONS.to_list()
+    table = fill_action_table(sets, len(sets) + 1, K)
     support = make_support(D, np.arange(len(sets)), 1, room, 0)
     support.weight[0, : len(sets)] = weights
-    part = make_approach(D, 1, room, RHO, SHAPE.diameter, 2, coarse)
-    part.thin(support, 0, catalogue, ACTIONS.part(), horizon)
+    kernel = make_approach(D, 1, room, RHO, SHAPE.diameter, 2, coarse)
+    kernel.sparsify(support, 0, table, ACTIONS.kernel(), horizon)
     found = {sets[support.ids[0, i]]: support.weight[0, i] for i in range(support.used[0])}
-    return found, part
+    return found, kernel
 
 
 def corner(rng, sets):
@@ -71,7 +71,7 @@ def corner(rng, sets):
 
 
 def test_the_projection_is_its_twin_and_within_the_precision():
-    sets, horizon = ACTIONS.sets(), 40.0
+    sets, horizon = ACTIONS.to_list(), 40.0
     for seed in range(2):
         weights = corner(np.random.default_rng(seed), sets)
         x = point(dict(zip(sets, weights, strict=True)))
@@ -84,7 +84,7 @@ def test_the_projection_is_its_twin_and_within_the_precision():
 
 
 def test_the_coarse_projection_is_its_twin_and_within_r():
-    sets, horizon = ACTIONS.sets(), 4_000.0
+    sets, horizon = ACTIONS.to_list(), 4_000.0
     for seed in range(2):
         weights = corner(np.random.default_rng(seed), sets)
         x = point(dict(zip(sets, weights, strict=True)))
@@ -104,18 +104,18 @@ def test_within_r_the_corrected_mass_is_all_of_it():
             wide = math.sqrt(7.0 * rho**2 * 2.0 * (2.0 + math.sqrt(horizon) / (18.0 * rho)) * off)
             assert wide > 2.0
     problem = cg.Problem(ACTIONS, cg.Arms(D), cg.Gaussian(1.0))
-    setup = cg.CombGame(cg.LLOO(projection="coarse")).setup(problem)
+    setup = cg.CombGame(cg.LLOO(projection="coarse")).bind(problem)
     run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.linspace(0.5, 0.1, D), 0, 0)
-    part = run.rule.learner
-    assert part.parameters.mass == math.inf and part.approach.coarse
-    assert part.parameters._replace(mass=0.0) == parameters(D, SHAPE)._replace(mass=0.0)
+    kernel = run.rule.learner
+    assert kernel.parameters.mass == math.inf and kernel.approach.coarse
+    assert kernel.parameters._replace(mass=0.0) == parameters(D, SHAPE)._replace(mass=0.0)
 
 
 def test_without_room_nothing_changes():
-    sets = ACTIONS.sets()
+    sets = ACTIONS.to_list()
     weights = np.random.default_rng(0).dirichlet(np.ones(len(sets)))
-    found, part = thinned(weights, 1e6, room=len(sets) + 1)
-    assert found == dict(zip(sets, weights, strict=True)) and part.limit[0] == 2 * len(sets)
+    found, kernel = thinned(weights, 1e6, room=len(sets) + 1)
+    assert found == dict(zip(sets, weights, strict=True)) and kernel.limit[0] == 2 * len(sets)
 
 
 def nearest_point(x, k):
@@ -140,27 +140,27 @@ def test_the_lemma_holds_where_every_round_is_off_by_the_precision():
     radius = size * mass / rho
     assert mass < 1.0  # the radius says something
     off = precision(size, rho, horizon)
-    mixture = dict.fromkeys(combinations(range(d), k), 1.0 / math.comb(d, k))
-    centre, total, worst = point(mixture, d), np.zeros(d), 0.0
+    weights = dict.fromkeys(combinations(range(d), k), 1.0 / math.comb(d, k))
+    centre, total, worst = point(weights, d), np.zeros(d), 0.0
     for t in range(horizon):
         reward = rng.standard_normal(d) + (t % 400 < 200) * np.array([3.0, 2.0, -1.0, 0.0])
         total += reward / np.linalg.norm(reward)  # max ||r|| = 1
-        x = point(mixture, d)
+        x = point(weights, d)
         least = nearest_point(centre + 0.5 * eta * total, k)
         slope = 2.0 * (x - centre) - eta * total
         gap = ((x - centre) ** 2).sum() - ((least - centre) ** 2).sum()
         worst = max(worst, gap - eta * total @ (x - least))
-        mixture = exchanged(mixture, -slope, mass, made.gamma, actions.argmax(-slope))
-        mixture = moved(mixture, slope, off, d, actions)
+        weights = exchanged(weights, -slope, mass, made.gamma, actions.argmax(-slope))
+        weights = moved(weights, slope, off, d, actions)
     assert 0.001 * radius**2 < worst <= radius**2
 
 
-def moved(mixture, slope, off, d, actions):
+def moved(weights, slope, off, d, actions):
     """The mixture, moved by `off` towards the vertex at which F_t grows most."""
     worst = actions.argmax(slope)
-    length = np.linalg.norm(vector(worst, d) - point(mixture, d))
+    length = np.linalg.norm(vector(worst, d) - point(weights, d))
     share = min(off / length, 1.0) if length > 0.0 else 0.0
-    out = {one: (1.0 - share) * w for one, w in mixture.items()}
+    out = {one: (1.0 - share) * w for one, w in weights.items()}
     out[worst] = out.get(worst, 0.0) + share
     return out
 
@@ -170,10 +170,10 @@ def test_where_it_saves_no_action_the_run_is_that_without_sparsification():
     problem = cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(1.0))
     plays, learners = [], []
     for learner in (cg.LLOO(projection="approximate"), cg.LLOO(sparsify=False)):
-        setup = cg.CombGame(learner, tracking="sample").setup(problem)
+        setup = cg.CombGame(learner, tracking="sample").bind(problem)
         run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.linspace(0.5, 0.1, 10), 0, 0)
         run.advance(260)
-        plays.append(run.seen.counts.tolist())
+        plays.append(run.stats.counts.tolist())
         learners.append(run.rule.learner)
     tried, plain = learners
     used = plain.support.used[0]

@@ -12,16 +12,16 @@ from mpmath import mp
 
 import combgame as cg
 from combgame.engine.action_table import (
-    enlarge_catalogue,
-    fill_catalogue,
-    make_catalogue,
-    make_mixture,
+    enlarge_action_table,
+    fill_action_table,
+    make_action_table,
+    make_sparse_weights,
 )
 from combgame.engine.numba import compiled
 from combgame.engine.state import vector
 from combgame.learners._exponential_weights import every, every_action
 from combgame.learners._support import make_support
-from combgame.learners.base import Seating
+from combgame.learners.base import LearnerContext
 from combgame.rules._trackers import make_tracker
 from tests import naive
 
@@ -35,27 +35,25 @@ def NAME(learner):
     return type(learner).__name__
 
 
-def seat(learner, actions=ACTIONS, room=2000, seats=1):
+def learner(learner, actions=ACTIONS, room=2000, n_learners=1):
     """A learner at its beginning: its part, a catalogue, a mixture, the start's sets."""
     d = actions.d
-    catalogue = make_catalogue(20_000, actions.largest())
-    sets = actions.sets() if learner.on_simplex else actions.covering()
-    home = np.array([catalogue.find(vector(s, d)) for s in sets], dtype=np.int64)
+    table = make_action_table(20_000, actions.max_size())
+    sets = actions.to_list() if learner.enumerates_actions else actions.covering()
+    home = np.array([table.lookup(vector(s, d)) for s in sets], dtype=np.int64)
     centre = np.mean([vector(s, d) for s in sets], axis=0)
-    part = learner.part(Seating(actions, home, centre, len(sets), seats, room))
-    return part, catalogue, make_mixture(room, d), sets
+    kernel = learner.kernel(LearnerContext(actions, home, centre, len(sets), n_learners, room))
+    return kernel, table, make_sparse_weights(room, d), sets
 
 
-def played(part, catalogue, mixture):
+def played(kernel, table, weights):
     """What act() says, as a dictionary from sets to weights."""
-    part.act(0, mixture)
-    catalogue.enter(mixture)
+    kernel.act(0, weights)
+    table.add_weights(weights)
     found = {}
-    for i in range(mixture.size[0]):
-        number = mixture.ids[i]
-        found[tuple(catalogue.members[number, : catalogue.length[number]].tolist())] = (
-            mixture.weight[i]
-        )
+    for i in range(weights.size[0]):
+        number = weights.ids[i]
+        found[tuple(table.arms[number, : table.sizes[number]].tolist())] = weights.values[i]
     return found
 
 
@@ -64,8 +62,8 @@ def twin(learner, sets):
     return {
         "Hedge": lambda: naive.Hedge(sets),
         "AdaHedge": lambda: naive.AdaHedge(sets),
-        "OFW": lambda: naive.OFW(ACTIONS.sets(), D, sets, geometry.diameter),
-        "LLOO": lambda: naive.LLOO(ACTIONS.sets(), D, sets, geometry.diameter),
+        "OFW": lambda: naive.OFW(ACTIONS.to_list(), D, sets, geometry.diameter),
+        "LLOO": lambda: naive.LLOO(ACTIONS.to_list(), D, sets, geometry.diameter),
     }[type(learner).__name__]()
 
 
@@ -80,50 +78,50 @@ def rewards_of(t, arms, rng):
 
 @pytest.mark.parametrize("learner", PLAIN, ids=NAME)
 def test_learners_play_what_their_naive_twins_play(learner):
-    part, catalogue, mixture, sets = seat(learner)
-    other, rng, structure = twin(learner, sets), np.random.default_rng(7), ACTIONS.part()
+    kernel, table, weights, sets = learner(learner)
+    other, rng, structure = twin(learner, sets), np.random.default_rng(7), ACTIONS.kernel()
     for t in range(600):  # into the third doubling epoch
-        mine, theirs = played(part, catalogue, mixture), other.act()
+        mine, theirs = played(kernel, table, weights), other.act()
         for s in set(mine) | set(theirs):
             assert mine.get(s, 0.0) == pytest.approx(theirs.get(s, 0.0), abs=1e-9), (t, s)
-        assert np.allclose(mixture.arms, naive.marginals(theirs, D), atol=1e-9)
-        reward = rewards_of(t, mixture.arms, rng)
-        part.feed(0, mixture, catalogue, structure, reward)
-        other.feed(reward)
+        assert np.allclose(weights.marginals, naive.marginals(theirs, D), atol=1e-9)
+        reward = rewards_of(t, weights.marginals, rng)
+        kernel.update(0, weights, table, structure, reward)
+        other.update(reward)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
 def test_two_seats_do_not_touch_each_other(learner):
-    part, catalogue, mixture, _ = seat(learner, seats=2)
-    alone, its_catalogue, its_mixture, _ = seat(learner)
-    rng, structure = np.random.default_rng(3), ACTIONS.part()
+    kernel, table, weights, _ = learner(learner, n_learners=2)
+    alone, its_catalogue, its_mixture, _ = learner(learner)
+    rng, structure = np.random.default_rng(3), ACTIONS.kernel()
     for _ in range(220):
         reward = rng.exponential(size=D)
-        part.act(1, mixture)
-        catalogue.enter(mixture)
-        part.feed(1, mixture, catalogue, structure, rng.exponential(size=D))
-        part.act(0, mixture)
-        catalogue.enter(mixture)
+        kernel.act(1, weights)
+        table.add_weights(weights)
+        kernel.update(1, weights, table, structure, rng.exponential(size=D))
+        kernel.act(0, weights)
+        table.add_weights(weights)
         alone.act(0, its_mixture)
         its_catalogue.enter(its_mixture)
-        assert np.allclose(mixture.arms, its_mixture.arms, atol=1e-9)
-        part.feed(0, mixture, catalogue, structure, reward)
-        alone.feed(0, its_mixture, its_catalogue, structure, reward)
+        assert np.allclose(weights.marginals, its_mixture.arms, atol=1e-9)
+        kernel.update(0, weights, table, structure, reward)
+        alone.update(0, its_mixture, its_catalogue, structure, reward)
 
 
 def test_adahedge_keeps_the_regret_of_its_lemma():
-    part, catalogue, mixture, sets = seat(cg.AdaHedge())
-    rng, structure = np.random.default_rng(0), ACTIONS.part()
+    kernel, table, weights, sets = learner(cg.AdaHedge())
+    rng, structure = np.random.default_rng(0), ACTIONS.kernel()
     gains, mine, spans = np.zeros(len(sets)), 0.0, []
     for _ in range(3000):
-        part.act(0, mixture)
-        catalogue.enter(mixture)
+        kernel.act(0, weights)
+        table.add_weights(weights)
         reward = rng.random(D) * np.array([1.0, 1.01, 1.0, 1.0, 0.99])
         got = np.array([reward[list(s)].sum() for s in sets])
-        mine += float(mixture.arms @ reward)
+        mine += float(weights.marginals @ reward)
         gains += got
         spans.append(np.ptp(got))
-        part.feed(0, mixture, catalogue, structure, reward)
+        kernel.update(0, weights, table, structure, reward)
     n = math.log(len(sets))
     bound = math.sqrt(sum(b * b for b in spans) * n) + (4 / 3 * n + 2) * max(spans)
     assert 0 < gains.max() - mine <= bound
@@ -135,26 +133,26 @@ def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
     d = data.draw(st.integers(2, 8))
     sets = sorted(
         data.draw(
-            st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)
+            st.to_list(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)
         ),
         key=sorted,
     )
     raw = data.draw(st.lists(st.floats(1e-6, 1.0), min_size=len(sets), max_size=len(sets)))
     weight = np.array(raw) / sum(raw)
-    catalogue = make_catalogue(64, d)
-    ids = np.array([catalogue.find(vector(sorted(s), d)) for s in sets], dtype=np.int64)
+    table = make_action_table(64, d)
+    ids = np.array([table.lookup(vector(sorted(s), d)) for s in sets], dtype=np.int64)
     support = make_support(d, ids[:1], 1, 64, 1)
     support.ids[0, : len(ids)], support.weight[0, : len(ids)], support.used[0] = (
         ids,
         weight,
         len(ids),
     )
-    before, after = make_mixture(64, d), make_mixture(64, d)
-    support.show(0, before)
-    catalogue.enter(before)
-    support.thin(0, catalogue)
-    support.show(0, after)
-    catalogue.enter(after)
+    before, after = make_sparse_weights(64, d), make_sparse_weights(64, d)
+    support.write(0, before)
+    table.add_weights(before)
+    support.sparsify(0, table)
+    support.write(0, after)
+    table.add_weights(after)
     assert np.allclose(before.arms, after.arms, atol=1e-9)
     assert support.used[0] <= d + 1 and np.all(support.weight[0, : support.used[0]] > 0)
     assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-12)
@@ -164,45 +162,45 @@ def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
 @settings(max_examples=50)
 def test_reduce_is_algorithm_two_and_conserves_mass(data):
     n = data.draw(st.integers(2, 10))
-    sets = ACTIONS.sets()[:n]
+    sets = ACTIONS.to_list()[:n]
     raw = data.draw(st.lists(st.floats(0.01, 1.0), min_size=n, max_size=n))
     weight = np.array(raw) / sum(raw)
     score = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=D, max_size=D)))
     score += np.arange(D) * 1e-7  # no ties: which of two equal actions gives way is arbitrary
     mass, step = data.draw(st.floats(0.01, 1.0)), data.draw(st.floats(0.01, 1.0))
-    catalogue = make_catalogue(64, K)
-    ids = np.array([catalogue.find(vector(s, D)) for s in sets], dtype=np.int64)
+    table = make_action_table(64, K)
+    ids = np.array([table.lookup(vector(s, D)) for s in sets], dtype=np.int64)
     support = make_support(D, ids[:1], 1, 64, 0)
     support.ids[0, :n], support.weight[0, :n], support.used[0] = ids, weight, n
-    support.reduce(0, catalogue, score, mass, step)
+    support.reduce(0, table, score, mass, step)
     minus = naive.reduce(dict(zip(sets, weight, strict=True)), mass, -score)
     expected = [w - step * minus.get(s, 0.0) for s, w in zip(sets, weight, strict=True)]
     assert support.weight[0, :n] == pytest.approx(expected, abs=1e-12)
     assert support.weight[0, :n].sum() == pytest.approx(1.0 - step * mass, abs=1e-12)
-    support.fill(0, int(ids[0]))
+    support.add_vertex(0, int(ids[0]))
     assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-14)
 
 
-def rounds_with(part, catalogue, mixture, structure, rewards, worst):
+def rounds_with(kernel, table, weights, structure, rewards, worst):
     for t in range(rewards.shape[0]):
-        part.act(0, mixture)
-        catalogue.enter(mixture)
+        kernel.act(0, weights)
+        table.add_weights(weights)
         total = 0.0
-        for i in range(mixture.size[0]):
-            total += mixture.weight[i]
-            worst[0] = min(worst[0], mixture.weight[i])
+        for i in range(weights.size[0]):
+            total += weights.values[i]
+            worst[0] = min(worst[0], weights.values[i])
         worst[1] = max(worst[1], abs(total - 1.0))
         arms = 0.0
-        for a in range(mixture.arms.size):
-            arms += mixture.arms[a]
-            worst[2] = max(worst[2], mixture.arms[a])
-            worst[3] = min(worst[3], mixture.arms[a])
+        for a in range(weights.marginals.size):
+            arms += weights.marginals[a]
+            worst[2] = max(worst[2], weights.marginals[a])
+            worst[3] = min(worst[3], weights.marginals[a])
         worst[4] = max(worst[4], arms)
         worst[5] = min(worst[5], arms)
-        worst[6] = max(worst[6], mixture.size[0])
-        if catalogue.full():
+        worst[6] = max(worst[6], weights.size[0])
+        if table.is_full():
             return t
-        part.feed(0, mixture, catalogue, structure, rewards[t])
+        kernel.update(0, weights, table, structure, rewards[t])
     return rewards.shape[0]
 
 
@@ -211,13 +209,13 @@ def rounds_with(part, catalogue, mixture, structure, rewards, worst):
 def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(learner):
     d, k, rounds = 12, 3, 100_000
     actions, rng = cg.Subsets(d, k), np.random.default_rng(5)
-    part, catalogue, mixture, _ = seat(learner, actions)
+    kernel, table, weights, _ = learner(learner, actions)
     rewards = rng.exponential(size=(rounds, d)) * 10.0 ** rng.uniform(-12, 12, size=(rounds, 1))
     rewards[::7] = 0.0
     rewards[5::11, 0] = 1e15
     worst = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1e9, 0.0])
     done = compiled(rounds_with, ours=False)(
-        part, catalogue, mixture, actions.part(), rewards, worst
+        kernel, table, weights, actions.kernel(), rewards, worst
     )
     assert done == rounds
     assert worst[0] >= 0 and worst[1] < 1e-9  # a distribution
@@ -225,25 +223,24 @@ def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(lea
     assert worst[4] == pytest.approx(k, abs=1e-8) and worst[5] == pytest.approx(
         k, abs=1e-8
     )  # sum w~ = k
-    if not learner.on_simplex:
+    if not learner.enumerates_actions:
         assert worst[6] <= 2 * (d + 1) + 1  # the support stays of order d
 
 
 def test_a_catalogue_finds_what_it_knows_and_survives_growth():
-    rng, catalogue = np.random.default_rng(0), make_catalogue(300, 5)
+    rng, table = np.random.default_rng(0), make_action_table(300, 5)
     sets = list(
         {
             tuple(sorted(rng.choice(12, rng.integers(1, 6), replace=False).tolist()))
             for _ in range(250)
         }
     )
-    numbers = [catalogue.find(vector(s, 12)) for s in sets]
+    numbers = [table.lookup(vector(s, 12)) for s in sets]
     assert (
-        numbers == list(range(len(sets)))
-        and [catalogue.find(vector(s, 12)) for s in sets] == numbers
+        numbers == list(range(len(sets))) and [table.lookup(vector(s, 12)) for s in sets] == numbers
     )
-    catalogue.played[:3] = [3, 1, 2]
-    larger = enlarge_catalogue(catalogue, 900)
+    table.n_plays[:3] = [3, 1, 2]
+    larger = enlarge_action_table(table, 900)
     assert [larger.find(vector(s, 12)) for s in sets] == numbers and larger.played[:3].tolist() == [
         3,
         1,
@@ -267,7 +264,7 @@ SPREADS = {"tied": 0.0, "usual": 3.0, "wide": 300.0, "too wide for doubles": 1e5
 @pytest.mark.parametrize("name", ENUMERATED)
 def test_weights_as_products_are_the_exponentials_of_the_sums(name):
     actions = ENUMERATED[name]
-    sets, d = actions.sets(), actions.d
+    sets, d = actions.to_list(), actions.d
     mine, arms, weight = every(sets, d), np.zeros(d), np.zeros(len(sets))
     rng = np.random.default_rng(5)
     for kind, spread in SPREADS.items():
@@ -285,7 +282,7 @@ def test_weights_as_products_are_the_exponentials_of_the_sums(name):
         chance = [sum(w for w, s in zip(weight, sets, strict=True) if a in s) for a in range(d)]
         assert np.allclose(arms, chance, rtol=0.0, atol=1e-12), kind
         ends = (sums.min(), sums.max())
-        assert mine.range(score) == pytest.approx(ends, rel=1e-12, abs=1e-12), kind
+        assert mine.mean_range(score) == pytest.approx(ends, rel=1e-12, abs=1e-12), kind
 
 
 def in_high_precision(sets, rewards):
@@ -316,17 +313,17 @@ GROWING = {  # rewards that grow by so much that the rate is far too high at fir
 
 
 def test_adahedge_follows_rewards_that_grow_by_any_factor():
-    rng, sets = np.random.default_rng(1), ACTIONS.sets()
+    rng, sets = np.random.default_rng(1), ACTIONS.to_list()
     for name, scales in GROWING.items():
         rewards = [scale * rng.random(D) for scale in scales]
-        part, catalogue, mixture, _ = seat(cg.AdaHedge())
+        kernel, table, weights, _ = learner(cg.AdaHedge())
         weights, gap = in_high_precision(sets, rewards)
         for reward, expected in zip(rewards, weights, strict=True):
-            part.act(0, mixture)
-            found = mixture.weight[: len(sets)]
+            kernel.act(0, weights)
+            found = weights.values[: len(sets)]
             assert np.allclose(found, expected, rtol=0.0, atol=1e-12), name
-            part.feed(0, mixture, catalogue, ACTIONS, reward)
-        assert part.gap[0] == pytest.approx(gap, rel=1e-9), name
+            kernel.update(0, weights, table, ACTIONS, reward)
+        assert kernel.gap[0] == pytest.approx(gap, rel=1e-9), name
 
 
 def test_heads_and_tails_under_other_numbers():
@@ -334,14 +331,14 @@ def test_heads_and_tails_under_other_numbers():
     for name, actions in ENUMERATED.items():
         if name == "one":
             continue
-        other = actions.numbered(rng.permutation(actions.d))
-        sets, score = other.sets(), rng.normal(size=actions.d)
+        other = actions.permuted(rng.permutation(actions.d))
+        sets, score = other.to_list(), rng.normal(size=actions.d)
         found = []
-        for part in (every_action(other, len(sets)), every(sets, actions.d)):
+        for kernel in (every_action(other, len(sets)), every(sets, actions.d)):
             arms, weight = np.zeros(actions.d), np.zeros(len(sets))
-            part.total(score)
-            part.chances(arms)
-            part.weights(weight)
+            kernel.total(score)
+            kernel.chances(arms)
+            kernel.weights(weight)
             found.append((arms, weight))
         assert np.allclose(found[0][0], found[1][0]), name
         assert np.allclose(found[0][1], found[1][1]), name
@@ -352,13 +349,15 @@ def test_heads_and_tails_under_other_numbers():
 def test_tracking_all_actions_in_blocks_is_the_argmin(data):
     n = data.draw(st.integers(1, 600))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    catalogue = fill_catalogue([(a,) for a in range(n)], n + 2, 1)
-    catalogue.played[:n] = rng.integers(0, 5, n)
-    catalogue.owed[:n] = rng.choice([0.0, 1.0, 2.0, 1e-300, rng.random()], n)
-    catalogue.owed[rng.integers(n)] = 1.0
+    table = fill_action_table([(a,) for a in range(n)], n + 2, 1)
+    table.n_plays[:n] = rng.integers(0, 5, n)
+    table.cumulative_weight[:n] = rng.choice([0.0, 1.0, 2.0, 1e-300, rng.random()], n)
+    table.cumulative_weight[rng.integers(n)] = 1.0
     ratios = [
-        catalogue.played[i] / catalogue.owed[i] if catalogue.owed[i] > 0.0 else math.inf
+        table.n_plays[i] / table.cumulative_weight[i]
+        if table.cumulative_weight[i] > 0.0
+        else math.inf
         for i in range(n)
     ]
-    found = make_tracker("C", n + 2, full=True).track(catalogue, make_mixture(n, n), rng)
+    found = make_tracker("C", n + 2, full=True).track(table, make_sparse_weights(n, n), rng)
     assert found == int(np.argmin(ratios))

@@ -60,7 +60,7 @@ STRUCTURES = {
 
 def asked(structure, score):
     out = np.full(structure.d, math.nan)
-    return structure.ensemble().marginals(np.asarray(score, dtype=float), out), out
+    return structure.gibbs().marginals(np.asarray(score, dtype=float), out), out
 
 
 KINDS = sorted({type(one) for one in STRUCTURES.values()}, key=lambda kind: kind.__name__)
@@ -78,21 +78,21 @@ def test_sums_and_marginals_are_those_of_all_sets(kind, data):
         for x in data.draw(st.lists(st.floats(-1, 1), min_size=structure.d, max_size=structure.d))
     ]
     total, chance = asked(structure, score)
-    exact, chances = naive.ensemble(structure.sets(), score, structure.d)
+    exact, chances = naive.ensemble(structure.to_list(), score, structure.d)
     assert total == pytest.approx(exact, rel=1e-12, abs=1e-12)
     assert (
         np.abs(chance - chances).max() < 1e-15 * scale * structure.d + 1e-13
     )  # the scores are no better known than that
     again = np.zeros(structure.d)
-    part = structure.ensemble()
+    kernel = structure.gibbs()
     for _ in range(2):  # what the scratch arrays hold does not matter
-        assert part.marginals(np.array(score), again) == total and np.array_equal(again, chance)
+        assert kernel.marginals(np.array(score), again) == total and np.array_equal(again, chance)
 
 
 def test_any_finite_scores_give_finite_sums_and_none_the_number_of_sets():
     for name, structure in STRUCTURES.items():
         total, chance = asked(structure, np.zeros(structure.d))
-        assert total == pytest.approx(math.log(structure.size()), abs=1e-13), name
+        assert total == pytest.approx(math.log(structure.n_sets()), abs=1e-13), name
         assert np.all((chance >= 0) & (chance <= 1 + 1e-14)), name
         for scale in (1e-300, 1e30, 1e200):
             score = scale * np.random.default_rng(3).normal(size=structure.d)
@@ -165,15 +165,15 @@ def test_flows_and_groups_and_trees_keep_their_totals_at_any_size():
         assert math.isfinite(total) and np.all((chance >= 0) & (chance < 1 + 1e-12)), kind
 
 
-def ask(part, score, out):
-    return part.marginals(score, out)
+def ask(kernel, score, out):
+    return kernel.marginals(score, out)
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", ["arms", "subsets", "partition", "trees", "needle", "listed"])
 def test_both_engines_sum_alike_bit_for_bit(name):
     structure, fast, rng = STRUCTURES[name], compiled(ask, False), np.random.default_rng(5)
-    slow, quick = structure.ensemble(), structure.ensemble()
+    slow, quick = structure.gibbs(), structure.gibbs()
     for kind in SCORES.values():
         score, a, b = kind(structure.d, rng), np.zeros(structure.d), np.zeros(structure.d)
         assert ask(slow, score, a) == fast(quick, score, b) and np.array_equal(a, b)
@@ -185,9 +185,9 @@ def test_the_learner_is_enumerated_adahedge(name):
     structure, rng = STRUCTURES[name], np.random.default_rng(0)
     d, oracle, learner, twin = (
         structure.d,
-        structure.part(),
+        structure.kernel(),
         product_hedge(structure),
-        naive.AdaHedge(structure.sets()),
+        naive.AdaHedge(structure.to_list()),
     )
     arms = np.zeros(d)
     for t in range(150):
@@ -195,7 +195,7 @@ def test_the_learner_is_enumerated_adahedge(name):
         assert np.abs(arms - naive.marginals(twin.act(), d)).max() < 1e-9
         reward = rng.exponential(size=d) * 10.0 ** rng.integers(-2, 2)
         learner.learn(oracle, arms, reward)
-        twin.feed(reward)
+        twin.update(reward)
         assert learner.gap[0] == pytest.approx(twin.delta, rel=1e-9)
         assert t > 0 or learner.gap[0] > 0
 
@@ -204,7 +204,7 @@ def test_as_long_as_all_actions_are_tied_all_are_played():
     structure = STRUCTURES["partition"]
     learner, twin, arms, d = (
         product_hedge(structure),
-        naive.AdaHedge(structure.sets()),
+        naive.AdaHedge(structure.to_list()),
         np.zeros(structure.d),
         structure.d,
     )
@@ -212,11 +212,11 @@ def test_as_long_as_all_actions_are_tied_all_are_played():
     for t in range(20):
         learner.weigh(arms)
         assert np.abs(arms - uniform).max() < 1e-12 and learner.gap[0] == 0
-        learner.learn(structure.part(), arms, np.full(d, 0.1 + t))
+        learner.learn(structure.kernel(), arms, np.full(d, 0.1 + t))
     reward = np.arange(d) + 1.0
     learner.weigh(arms)
-    learner.learn(structure.part(), arms, reward)
-    best = max(sum(reward[a] for a in s) for s in structure.sets())
+    learner.learn(structure.kernel(), arms, reward)
+    best = max(sum(reward[a] for a in s) for s in structure.to_list())
     assert learner.gap[0] == pytest.approx(best - uniform @ reward)
 
 
@@ -227,23 +227,23 @@ def test_a_single_action_is_played_for_ever():
         for t in range(5):
             learner.weigh(arms)
             assert np.allclose(arms, 1.0) and learner.gap[0] == 0, name
-            learner.learn(structure.part(), arms, np.arange(structure.d) + 0.5 * t)
+            learner.learn(structure.kernel(), arms, np.arange(structure.d) + 0.5 * t)
 
 
 def test_rounding_does_not_add_up_in_long_runs():
     structure, rng = cg.Subsets(6, 3), np.random.default_rng(2)
     learner, twin, arms, oracle = (
         product_hedge(structure),
-        naive.AdaHedge(structure.sets()),
+        naive.AdaHedge(structure.to_list()),
         np.zeros(6),
-        structure.part(),
+        structure.kernel(),
     )
     for _ in range(4_000):
         learner.weigh(arms)
         reward = 1.0 + rng.exponential(size=6)
         learner.learn(oracle, arms, reward)
         twin.act()
-        twin.feed(reward)
+        twin.update(reward)
     assert learner.gap[0] == pytest.approx(twin.delta, rel=1e-9)
 
 
@@ -263,7 +263,7 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
         cg.ProductAdaHedge(bonus),
     )
     run, played = (
-        Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), CLOSE, 9, 0),
+        Run(InitialState(problem, rule.bind(problem), NEVER, 1, "python"), CLOSE, 9, 0),
         [],
     )
     for t in range(1, 201):
@@ -272,7 +272,7 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
     rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(0,)))
     f = make_bonus(bonus).explore
     short, lead = naive.product_adahedge(
-        structure.sets(), 5, structure.covering(), answers, SIGMA, CLOSE, rng, f, played
+        structure.to_list(), 5, structure.covering(), answers, SIGMA, CLOSE, rng, f, played
     )
     assert max(short) < 1e-9
     assert np.mean(np.array(lead) > 1e-6) > 0.95  # there was something to get wrong
@@ -300,15 +300,15 @@ def test_counts_follow_the_weights(name):
     )
     rule = cg.ProductAdaHedge()
     run = Run(
-        InitialState(problem, rule.setup(problem), NEVER, 1, "python"),
+        InitialState(problem, rule.bind(problem), NEVER, 1, "python"),
         np.linspace(0.6, 0.2, structure.d),
         1,
         0,
     )
     for t in range(100, 700, 100):
         run.advance(t)
-        lag = run.rule.owed - run.seen.counts
-        assert np.linalg.norm(lag) <= math.sqrt(structure.largest() * t)
+        lag = run.rule.owed - run.stats.counts
+        assert np.linalg.norm(lag) <= math.sqrt(structure.max_size() * t)
         assert np.abs(lag).max() < 5
 
 
@@ -322,7 +322,7 @@ def test_a_structure_without_a_closed_form_is_refused_and_can_be_listed():
         problem = cg.Problem(structure, cg.Arms(structure.d), cg.Gaussian(0.1))
         with refused("no-closed-form", cg.InputError, structure=str(structure)):
             cg.simulate(problem, np.linspace(1, 0, structure.d), runs=1, threshold="proved", **how)
-    problem = cg.Problem(cg.Listed(pairs.sets(), pairs.d), cg.Arms(9), cg.Gaussian(0.1))
+    problem = cg.Problem(cg.Listed(pairs.to_list(), pairs.d), cg.Arms(9), cg.Gaussian(0.1))
     found = cg.simulate(problem, np.linspace(1, 0, 9), runs=2, threshold="stylised", **how)
     assert found.correct.all()
     with refused("unknown", cg.UnknownNameError, kind="bonus", name="none"):

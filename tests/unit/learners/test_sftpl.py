@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.engine.action_table import make_catalogue, make_mixture
+from combgame.engine.action_table import make_action_table, make_sparse_weights
 from combgame.engine.state import vector
-from combgame.learners.base import Seating
+from combgame.learners.base import LearnerContext
 from combgame.learners.sftpl import MODULI
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
@@ -16,13 +16,13 @@ from combgame.testing import check_learner
 from tests.said import refused
 
 
-def seated(actions, samples, seats=1):
-    catalogue, sets, d = make_catalogue(2000, actions.largest()), actions.covering(), actions.d
-    home = np.array([catalogue.find(vector(s, d)) for s in sets], dtype=np.int64)
+def seated(actions, samples, n_learners=1):
+    table, sets, d = make_action_table(2000, actions.max_size()), actions.covering(), actions.d
+    home = np.array([table.lookup(vector(s, d)) for s in sets], dtype=np.int64)
     learner = cg.SFTPL(samples)
-    room = learner.room(d, len(home))
+    room = learner.initial_capacity(d, len(home))
     centre = np.mean([vector(s, d) for s in sets], axis=0)
-    return learner.part(Seating(actions, home, centre, len(sets), seats, room)), catalogue
+    return learner.kernel(LearnerContext(actions, home, centre, len(sets), n_learners, room)), table
 
 
 def generator():
@@ -41,13 +41,13 @@ def generator():
 
 def test_the_learner_plays_what_its_definition_says():
     actions, samples, d = cg.Subsets(5, 2), 7, 5
-    part, catalogue = seated(actions, samples)
-    mixture, structure, rng = make_mixture(50, d), actions.part(), np.random.default_rng(0)
+    kernel, table = seated(actions, samples)
+    weights, structure, rng = make_sparse_weights(50, d), actions.kernel(), np.random.default_rng(0)
     draws, total, longest = generator(), np.zeros(d), 0.0
     for t in range(1, 200):
-        part.act(0, mixture)
+        kernel.act(0, weights)
         reward = rng.exponential(size=d) * [1.0, 1.0, 0.9, 0.8, 0.7]
-        part.feed(0, mixture, catalogue, structure, reward)
+        kernel.update(0, weights, table, structure, reward)
         total, longest = total + reward, max(longest, math.sqrt((reward**2).sum()))
         expected = {}
         for _ in range(samples):
@@ -55,16 +55,16 @@ def test_the_learner_plays_what_its_definition_says():
                 math.sqrt(-2 * math.log(next(draws))) * np.exp(2j * math.pi * next(draws))
                 for _ in range((d + 1) // 2)
             ]
-            v = np.array([part for z in pairs for part in (z.real, z.imag)])[:d]
+            v = np.array([kernel for z in pairs for kernel in (z.real, z.imag)])[:d]
             radius = next(draws) ** (1 / d)
             score = total + longest * math.sqrt(d * t) * radius * v / math.sqrt((v**2).sum())
             best = tuple(sorted(np.argsort(-score, kind="stable")[:2].tolist()))
             expected[best] = expected.get(best, 0.0) + 1 / samples
-        part.act(0, mixture)
+        kernel.act(0, weights)
         found = {
-            tuple(catalogue.members[i, : catalogue.length[i]].tolist()): w
+            tuple(table.arms[i, : table.sizes[i]].tolist()): w
             for i, w in zip(
-                mixture.ids[: mixture.size[0]], mixture.weight[: mixture.size[0]], strict=True
+                weights.ids[: weights.size[0]], weights.values[: weights.size[0]], strict=True
             )
         }
         assert found == pytest.approx(expected)
@@ -74,27 +74,27 @@ def test_perturbations_are_uniform_in_the_ball():
     """The radius to the power d is uniform, and every direction has mean 0: 4,000 draws, a chance
     of about 1e-4 to fail if the generator were another one.
     """
-    part, _ = seated(cg.Subsets(3, 1), 1)
+    kernel, _ = seated(cg.Subsets(3, 1), 1)
     normal = np.zeros((4000, 3))
-    length = [part.normals(row) for row in normal]
+    length = [kernel.normals(row) for row in normal]
     assert length == pytest.approx((normal**2).sum(axis=1))
     assert np.abs(normal.mean(axis=0)).max() < 4 / math.sqrt(4000)
     assert np.abs(normal.T @ normal / 4000 - np.eye(3)).max() < 4 * math.sqrt(2 / 4000)
-    uniform = np.sort([part.uniform() for _ in range(4000)])
+    uniform = np.sort([kernel.uniform() for _ in range(4000)])
     assert np.abs(uniform - np.linspace(0, 1, 4000)).max() < 2.2 / math.sqrt(4000)
 
 
 def test_every_run_has_perturbations_of_its_own():
     """Drawn from the run's generator: the same for the same run, and others for other runs."""
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3))
-    setup, means = cg.CombGame(cg.SFTPL()).setup(problem), np.linspace(1, 0.5, 4)
+    setup, means = cg.CombGame(cg.SFTPL()).bind(problem), np.linspace(1, 0.5, 4)
     streams = []
     for number in (0, 1, 2, 0):
         run = Run(InitialState(problem, setup, NEVER, 1, "python"), means, 0, number)
         streams.append(tuple(run.rule.learner.stream.tolist()))
         assert all(0 < x < most for x, most in zip(streams[-1], MODULI, strict=True))
     assert streams[0] == streams[3] and len(set(streams)) == 3
-    random = cg.CombGame(cg.SFTPL(), start="random-covering").setup(problem)
+    random = cg.CombGame(cg.SFTPL(), initialization="random-covering").bind(problem)
     runs = [Run(InitialState(problem, random, NEVER, 1, "python"), means, 0, i) for i in (0, 1)]
     assert not np.array_equal(*(run.rule.learner.stream for run in runs))
 
@@ -104,13 +104,13 @@ def test_a_run_that_meets_many_actions_at_once_grows():
     problem = cg.Problem(cg.Subsets(12, 5), cg.Arms(12), cg.Gaussian(0.3))
     rule = cg.CombGame(cg.SFTPL(200))
     run = Run(
-        InitialState(problem, rule.setup(problem), NEVER, 1, "python"),
+        InitialState(problem, rule.bind(problem), NEVER, 1, "python"),
         np.linspace(1, 0.5, 12),
         0,
         0,
     )
     run.advance(12)
-    assert run.rule.catalogue.size[0] > 300
+    assert run.rule.table.size[0] > 300
 
 
 @pytest.mark.compiled

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import combgame as cg
 from combgame.learners import LearnerBase
-from combgame.learners.base import Record
+from combgame.learners.base import RegretStatistics
 from combgame.research.instances import alt2021 as the
 from combgame.rules.combgame import TAKEN
 from combgame.rules.gcb_pe import beta_sigma
@@ -88,10 +88,10 @@ def test_the_noise_and_the_sizes_are_those_printed_in_the_paper():
         assert all(
             c.deltas == (0.1,) and c.threshold == "stylised" for c in e.campaign(5).configurations
         )
-    assert {i.problem.actions.largest() for i in experiments()["figure1"].instances} == {3}
-    assert {i.problem.actions.largest() for i in experiments()["uniform-matroid-k2"].instances} == {
-        2
-    }
+    assert {i.problem.actions.max_size() for i in experiments()["figure1"].instances} == {3}
+    assert {
+        i.problem.actions.max_size() for i in experiments()["uniform-matroid-k2"].instances
+    } == {2}
 
 
 def test_the_stored_means_of_the_networks_are_those_of_the_published_seed():
@@ -152,7 +152,9 @@ def test_beta_sigma_squared_is_the_number_of_arms_by_trying_all_signs(data):
     d = data.draw(st.integers(1, 5))
     covering = [(a,) for a in range(d)][: data.draw(st.integers(0, d))]
     left = set(range(d)) - {a for chosen in covering for a in chosen}
-    extra = data.draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2))
+    extra = data.draw(
+        st.lists(st.to_list(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2)
+    )
     covering += [tuple(sorted(left))] * bool(left) + [tuple(sorted(chosen)) for chosen in extra]
     assert enumerated_beta(covering, d) == pytest.approx(beta_sigma(d) ** 2)
 
@@ -174,8 +176,8 @@ def test_gcb_pe_with_a_random_covering_draws_one_in_every_run():
     lengths = set()
     for number in range(12):
         mine = runner.numbers(number)
-        rows = mine.rule.setup(mine.problem).rows
-        stop = int(runner.run(number).stops[0])
+        rows = mine.rule.bind(mine.problem).rows
+        stop = int(runner.run(number).stopping_times[0])
         assert set(rows[rows >= 0].tolist()) == set(range(5)) and stop % len(rows) == 0
         lengths.add(len(rows))
     assert len(lengths) > 1
@@ -210,9 +212,9 @@ def test_gcb_pe_stops_where_its_definition_says(kind, scale):
         max_rounds=50_000,
         threshold="proved",
     )
-    sets, covering = answers.sets(), problem.actions.covering()
+    sets, covering = answers.to_list(), problem.actions.covering()
     l_p = math.sqrt(max(map(len, sets)))
-    draw = problem.game().rewards.draw
+    draw = problem.kernel().rewards.sample
     for number in range(3):
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number,)))
         values = {a: [] for a in range(5)}
@@ -232,7 +234,7 @@ def test_gcb_pe_stops_where_its_definition_says(kind, scale):
         assert found.rounds[number] == n * len(covering)
     assert found.threshold == "gcb-pe" and found.validity.proved == (scale >= sigma)
     assert found.error_rate == 0.0
-    assert math.isnan(found.limit()) and "gcb-pe" in str(found)
+    assert math.isnan(found.oracle_stopping_time()) and "gcb-pe" in str(found)
 
 
 def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
@@ -301,18 +303,18 @@ def test_with_that_scale_the_published_means_are_met():
 class Spy:
     """A learner's part that remembers what it played and what it was given."""
 
-    def __init__(self, part, log):
-        self.part, self.log = part, log
+    def __init__(self, kernel, log):
+        self.kernel, self.log = kernel, log
 
-    def act(self, seat, mixture):
-        self.part.act(seat, mixture)
+    def act(self, learner, weights):
+        self.kernel.act(learner, weights)
 
-    def feed(self, seat, mixture, catalogue, actions, reward):
-        self.log.append((mixture.arms.copy(), reward.copy()))
-        self.part.feed(seat, mixture, catalogue, actions, reward)
+    def update(self, learner, weights, table, actions, reward):
+        self.log.append((weights.marginals.copy(), reward.copy()))
+        self.kernel.update(learner, weights, table, actions, reward)
 
-    def full(self):
-        return self.part.full()
+    def needs_resize(self):
+        return self.kernel.needs_resize()
 
 
 LOGS = []
@@ -323,19 +325,19 @@ class Spied(LearnerBase):
     learner: LearnerBase = field(default_factory=cg.LLOO)
 
     @property
-    def on_simplex(self):
-        return self.learner.on_simplex
+    def enumerates_actions(self):
+        return self.learner.enumerates_actions
 
     @property
     def start(self):
         return self.learner.start
 
-    def room(self, d, home):
-        return self.learner.room(d, home)
+    def initial_capacity(self, d, home):
+        return self.learner.initial_capacity(d, home)
 
-    def part(self, seating):
+    def kernel(self, seating):
         LOGS.append([])
-        return Spy(self.learner.part(seating), LOGS[-1])
+        return Spy(self.learner.kernel(seating), LOGS[-1])
 
     def regret_bound(self, record):
         return self.learner.regret_bound(record)
@@ -352,11 +354,11 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
         cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)),
         [0.5, 0.45, 0.3, 0.2, 0.1],
     )
-    sets = problem.actions.sets()
-    rule = cg.CombGame(Spied(learner), record=True)
-    setup = rule.setup(problem)
+    sets = problem.actions.to_list()
+    rule = cg.CombGame(Spied(learner), track_regret=True)
+    setup = rule.bind(problem)
     LOGS.clear()
-    setup = rule.setup(problem)
+    setup = rule.bind(problem)
     run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.array(means), 0, 0)
     run.advance(len(run.start) + 260)
     log, ledger = run.rule.learner.log, run.rule.ledger
@@ -376,7 +378,7 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
         )
         for s in sets
     }
-    record = Record(
+    record = RegretStatistics(
         260.0,
         5,
         10,
@@ -408,7 +410,11 @@ def test_recording_changes_nothing_in_a_run():
     for learner in LEARNERS:
         plain, kept = (
             cg.simulate(
-                problem, means, rule=cg.CombGame(learner, record=record), runs=2, engine="python"
+                problem,
+                means,
+                rule=cg.CombGame(learner, track_regret=record),
+                runs=2,
+                engine="python",
             ).rounds.tolist()
             for record in (False, True)
         )
@@ -426,7 +432,7 @@ def test_adahedge_keeps_the_bound_on_its_regret():
 
 
 def test_the_bounds_are_the_papers_formulas():
-    record = Record(100.0, 10, 120, cg.Subsets(10, 3).geometry(), 0.5, 0.2, 3.0, 20.0)
+    record = RegretStatistics(100.0, 10, 120, cg.Subsets(10, 3).geometry(), 0.5, 0.2, 3.0, 20.0)
     logs, diameter = math.log(120), math.sqrt(6)
     assert cg.Hedge().regret_bound(record) == pytest.approx(
         (4 * math.sqrt(20 * 80 / 100 * logs) + 39 * logs) * 0.2
@@ -445,9 +451,9 @@ def test_the_bounds_are_the_papers_formulas():
 
 def test_recording_and_regret_say_what_they_need():
     with refused("one-learner-recorded", cg.InputError):
-        cg.CombGame(record=True, per_answer=True)
+        cg.CombGame(track_regret=True, learner_per_answer=True)
     with refused("must-be", cg.InputError, of="CombGame", name="record", value=1):
-        cg.CombGame(record=1)
+        cg.CombGame(track_regret=1)
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     with refused("no-learner", cg.InputError, rule="uniform"):
         cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rule="uniform")
@@ -941,9 +947,9 @@ def test_a_bench_is_the_same_wherever_it_runs():
     )
     one, two = runner.run(4), runner.run(4)
     assert (
-        one.stops.tolist() == two.stops.tolist()
+        one.stopping_times.tolist() == two.stopping_times.tolist()
         and one.figures == two.figures
-        and one.rounds == max(one.stops)
+        and one.rounds == max(one.stopping_times)
     )
     assert isinstance(problem.actions, StructureBase)
 

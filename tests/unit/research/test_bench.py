@@ -19,11 +19,11 @@ from combgame.research import instances
 from combgame.research.benchmark import RULES, bench, contest
 from combgame.research.benchmark.contest import cap, imported_rule, imported_threshold
 from combgame.research.benchmark.profile import places, ranked, share
-from combgame.research.benchmark.report import as_html, as_markdown, undecided, verdict
-from combgame.research.campaign.execution import Driver, Share
-from combgame.research.campaign.executors import Pool
+from combgame.research.benchmark.report import as_html, as_markdown, comparison_verdict, undecided
+from combgame.research.campaign.execution import ConfigurationProgress, Coordinator
+from combgame.research.campaign.executors import WorkerPool
 from combgame.research.campaign.store import open_store
-from combgame.research.instances import KnownInstance
+from combgame.research.instances import PublishedInstance
 from combgame.rules import Uniform
 from tests.said import refused
 
@@ -31,7 +31,7 @@ from tests.said import refused
 def small(name="three arms", lead=1.0):
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
     source = "made for a test"
-    return KnownInstance(name, problem, (lead, 0.0, -1.0), 3, "arms", source, "2026")
+    return PublishedInstance(name, problem, (lead, 0.0, -1.0), 3, "arms", source, "2026")
 
 
 WHERE = [small(), small("three more", 2.0)]
@@ -93,7 +93,9 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
 
 def test_what_is_open_is_decided_with_more_runs_of_those_who_may_be_best(tmp_path):
     problem = cg.Problem(cg.Arms(8), None, cg.Gaussian(1.0))  # of which uniform wastes most rounds
-    wide = KnownInstance("wide", problem, (1.0, 0.0, *[-3.0] * 6), 8, "arms", "a test's", "2026")
+    wide = PublishedInstance(
+        "wide", problem, (1.0, 0.0, *[-3.0] * 6), 8, "arms", "a test's", "2026"
+    )
     how = {"rules": ["uniform", "frank-wolfe", "clucb"], "instances": [WHERE[0], wide]}
     made = contest("arms", runs=12, **how)
     first = bench(made, tmp_path, engine="python", progress=False)
@@ -125,8 +127,12 @@ def test_only_rules_that_the_page_asks_about_are_decided():
 
 
 def test_a_campaign_makes_first_what_is_nearly_complete():
-    cheap, dear, new = Share(None, [0] * 10, 0.1), Share(None, [0], 2.0), Share(None, [0, 1])
-    driver = Driver(None, Pool(1, None), [dear, cheap, new], "python", None)
+    cheap, dear, new = (
+        ConfigurationProgress(None, [0] * 10, 0.1),
+        ConfigurationProgress(None, [0], 2.0),
+        ConfigurationProgress(None, [0, 1]),
+    )
+    driver = Coordinator(None, WorkerPool(1, None), [dear, cheap, new], "python", None)
     assert driver._next([])[0] is cheap
     cheap.missing = []
     assert driver._next([])[0] is dear
@@ -135,7 +141,7 @@ def test_a_campaign_makes_first_what_is_nearly_complete():
 def test_runs_are_relabelled_and_capped_by_the_characteristic_time():
     made = contest("arms", ["uniform"], runs=1, instances=WHERE)
     one = made.campaign.configurations[0]
-    assert one.relabel and one.max_rounds == cap(WHERE[0]) >= 1000
+    assert one.shuffle_arms and one.max_rounds == cap(WHERE[0]) >= 1000
     far = instances.find("linear, d = 30")
     assert 100 * far.time <= cap(far) <= 110 * far.time
 
@@ -162,7 +168,7 @@ def test_a_verdict_accounts_for_the_noise():
             rows.append(row("a", "x", mean, error))
         one = next(one for one in places(rows, "xy") if one.rule == "x")
         assert one.verdict == said, mean
-        text, counts = verdict([one], "x"), {"yes": 0, "no": 0, "open": 0, said: 1}
+        text, counts = comparison_verdict([one], "x"), {"yes": 0, "no": 0, "open": 0, said: 1}
         assert f"beyond doubt on {counts['yes']}, not so on {counts['no']}" in text
         assert f"on {counts['open']} these runs cannot tell" in text and "2.5%" in text
 
@@ -344,7 +350,7 @@ def test_the_shell_imports_what_a_study_was_stored_with(module, tmp_path):
 
 @dataclass(frozen=True)
 class Picky(Uniform):
-    def setup(self, problem):
+    def bind(self, problem):
         raise cg.InputError("only for trees.")
 
 

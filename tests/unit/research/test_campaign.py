@@ -121,7 +121,9 @@ def test_holes_are_filled(tmp_path, made):
     with open_store(tmp_path / "a.db", "tiny")[0] as file:
         file.register(campaign, execute.references(campaign.configurations, file))
         for first in (1, 4, 7):
-            file.add(execute.work(campaign.configurations[0], first, 2, "python", execute.here()))
+            file.add(
+                execute.run_chunk(campaign.configurations[0], first, 2, "python", execute.here())
+            )
     made.clear()
     campaign.run(tmp_path / "a.db", engine="python")
     assert sorted(made) == [0, 3, 6] and table(tmp_path / "a.db") == expected
@@ -151,8 +153,8 @@ def test_a_chunk_that_comes_twice_is_stored_once(tmp_path):
     campaign.run(tmp_path / "a.db", engine="python")
     before = table(tmp_path / "a.db")
     with open_store(tmp_path / "a.db")[0] as file:
-        file.add(execute.work(campaign.configurations[0], 2, 2, "python", execute.here()))
-        file.add(execute.work(campaign.configurations[0], 3, 2, "python", execute.here()))
+        file.add(execute.run_chunk(campaign.configurations[0], 2, 2, "python", execute.here()))
+        file.add(execute.run_chunk(campaign.configurations[0], 3, 2, "python", execute.here()))
     after = table(tmp_path / "a.db")
     assert (
         after[: len(before)] == before and len(after) == len(before) + 2

@@ -144,7 +144,7 @@ def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
     )
     with refused("record", cg.InputError):
         cg.Campaign.cross(
-            "c", [four], [cg.CombGame(record=True)], runs=1, delta=0.1, threshold="proved"
+            "c", [four], [cg.CombGame(track_regret=True)], runs=1, delta=0.1, threshold="proved"
         )
     tied = cg.Instance("tied", four.problem, (0.5, 0.5, 0.2, 0.1))
     with pytest.raises(cg.TieError) as caught:

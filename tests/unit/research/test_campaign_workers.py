@@ -291,7 +291,7 @@ def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_store
 def test_a_worker_with_another_version_is_refused():
     campaign = tiny(runs=1)
     with refused("other-sources", ours="0.0.0 (other)", theirs=execute.here()):
-        execute.work(campaign.configurations[0], 0, 1, "python", "0.0.0 (other)")
+        execute.run_chunk(campaign.configurations[0], 0, 1, "python", "0.0.0 (other)")
 
 
 def test_an_address_that_is_none_is_refused_at_once(tmp_path):

@@ -39,7 +39,9 @@ def test_the_table_is_what_its_command_computes():
 
 
 def test_an_instance_that_only_has_the_name_of_another_has_figures_of_its_own():
-    easy = instances.KnownInstance("E20", cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), (1.0, 0))
+    easy = instances.PublishedInstance(
+        "E20", cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), (1.0, 0)
+    )
     assert easy.time == pytest.approx(8.0, rel=1e-3)
 
 
@@ -51,7 +53,7 @@ def test_spanning_trees_are_counted_by_kirchhoff_and_published_figures_kept(name
         laplacian[[i, j], [i, j]] += 1.0
         laplacian[[i, j], [j, i]] -= 1.0
     count = round(np.linalg.det(laplacian[1:, 1:]))
-    assert count == kept["spanning_trees"] == instances.find(name).problem.answers.size()
+    assert count == kept["spanning_trees"] == instances.find(name).problem.answers.n_sets()
     assert count == {"E20": 20736, "E25": 332787}[name]
     assert dict(instances.find(name).published)["P-FWS"] == published
 
@@ -81,7 +83,7 @@ def test_a_seed_makes_the_same_instance_again_and_another_seed_another():
         assert make(3) == make(3) and make(3).means != make(4).means
         one = make(3)
         best = set(one.problem.answers.argmax(one.means))
-        others = [s for s in one.problem.answers.sets() if set(s) != best]
+        others = [s for s in one.problem.answers.to_list() if set(s) != best]
         top = sum(one.means[a] for a in best)
         assert top - max(sum(one.means[a] for a in s) for s in others) >= 0.1 - 1e-3
 

@@ -32,7 +32,7 @@ def test_the_nearest_alternative_is_the_one_a_solver_finds(seed):
     )
     information = np.tensordot(rng.integers(1, 9, 4).astype(float), problem.information, 1)
     mean = rng.normal(size=4)
-    found = problem.nearest(information, mean)
+    found = problem.nearest_alternative(information, mean)
     best, least = set(found.best), math.inf
     for rival in [(0, 1), (2,), (1, 3), (0, 2, 3)]:
         z = np.array([(a in best) - (a in rival) for a in range(4)], dtype=float)
@@ -60,7 +60,7 @@ def test_without_correlation_it_is_the_independent_problem():
     arms = sum(
         c * np.isin(range(5), chosen) for c, chosen in zip(counts, problem.plays, strict=True)
     )
-    found = problem.nearest(np.tensordot(counts, problem.information, 1), MEANS)
+    found = problem.nearest_alternative(np.tensordot(counts, problem.information, 1), MEANS)
     same = cg.evidence(plain, MEANS, arms)
     assert found.value == pytest.approx(same.value)
     solved = problem.characteristic_time(MEANS)
@@ -119,7 +119,7 @@ def test_every_play_is_that_of_the_twin():
     means = np.array([0.8, 0.5, 0.4, 0.3])
     information = problem.information
     for number in range(3):
-        watched = information.view(Watched)
+        watched = information.state(Watched)
         watched.taken = []
         problem.__dict__["information"] = watched  # in place of the cached one
         plays, last, answer = naive.correlated_plays(problem, means, 0.1, 5, number, 300)
@@ -143,7 +143,7 @@ def test_without_answers_the_best_action_is_asked_for():
         cg.CorrelatedProblem(cg.Subsets(3, 2), answers, covariance)
         for answers in (None, cg.Subsets(3, 2))
     )
-    found, expected = (one.nearest(np.eye(3), [0.5, 0.4, 0.1]) for one in (asked, same))
+    found, expected = (one.nearest_alternative(np.eye(3), [0.5, 0.4, 0.1]) for one in (asked, same))
     assert found.best == (0, 1) and (found.rival, found.value) == (expected.rival, expected.value)
 
 
@@ -167,12 +167,12 @@ def test_it_says_what_it_needs():
 def test_estimates_and_information_are_numbers_of_the_right_shape():
     problem = cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), np.eye(3))
     good = problem.information.sum(axis=0)
-    assert problem.nearest(good, [0.5, 0.2, 0.1]).best == (0,)
+    assert problem.nearest_alternative(good, [0.5, 0.2, 0.1]).best == (0,)
     for wrong in (np.eye(2), np.zeros((3, 3)), np.full((3, 3), math.nan), "x", None, [[1], [1, 2]]):
         with refused("must-be", of="nearest", name="information"):
-            problem.nearest(wrong, [0.5, 0.2, 0.1])
+            problem.nearest_alternative(wrong, [0.5, 0.2, 0.1])
     calls = (
-        lambda means: problem.nearest(good, means),
+        lambda means: problem.nearest_alternative(good, means),
         lambda means: problem.characteristic_time(means, steps=50),
         lambda means: problem.simulate(means, runs=1, cap=5),
     )

@@ -30,22 +30,22 @@ def part_of(family, sigma, low, high):
         "bernoulli": cg.Bernoulli(),
         "bounded": cg.Bounded(0.0, 1.0),
     }[family]
-    return rewards.part(low, high)
+    return rewards.kernel(low, high)
 
 
-def measure(part, mean, weight, best, rival):
+def measure(kernel, mean, weight, best, rival):
     b, r, out = np.zeros(D), np.zeros(D), np.array(mean, dtype=float)
     b[list(best)], r[list(rival)] = 1.0, 1.0
     arms, sign = np.zeros(D, np.int64), np.zeros(D)
     n = differ(b, r, arms, sign)
-    return part.distance(np.array(mean), np.array(weight), arms, sign, n, out), out
+    return kernel.transportation_cost(np.array(mean), np.array(weight), arms, sign, n, out), out
 
 
 @given(x=st.floats(-3, 3), level=st.floats(0, 5), sigma=st.floats(0.1, 3))
 def test_gaussian_interval_is_where_the_divergence_reaches_the_level(x, level, sigma):
-    part = cg.Gaussian(sigma).part(*FREE)
-    for end in (part.lower(x, level, 0), part.upper(x, level, 0)):
-        assert part.divergence(x, end, 0) == pytest.approx(level, abs=1e-9)
+    kernel = cg.Gaussian(sigma).kernel(*FREE)
+    for end in (kernel.kl_lcb(x, level, 0), kernel.kl_ucb(x, level, 0)):
+        assert kernel.divergence(x, end, 0) == pytest.approx(level, abs=1e-9)
 
 
 @given(
@@ -53,9 +53,9 @@ def test_gaussian_interval_is_where_the_divergence_reaches_the_level(x, level, s
     level=st.one_of(st.just(0.0), st.floats(1e-7, 6)),
 )
 def test_bernoulli_interval_against_bisection(x, level):
-    part = cg.Bernoulli().part(*UNIT)
+    kernel = cg.Bernoulli().kernel(*UNIT)
     alpha, beta = naive.interval("bernoulli", x, level) if 0 < x < 1 else (None, None)
-    low, high = part.lower(x, level, 0), part.upper(x, level, 0)
+    low, high = kernel.kl_lcb(x, level, 0), kernel.kl_ucb(x, level, 0)
     assert 0 <= low <= x + 1e-12 and x - 1e-12 <= high <= 1
     if alpha is not None:
         assert low == pytest.approx(alpha, abs=1e-9) and high == pytest.approx(beta, abs=1e-9)
@@ -67,7 +67,7 @@ def test_bernoulli_interval_in_high_precision():
     """Within 8 units of the last digit of 1, for small and large means and levels, also beside the
     end at 1 - 1e-12.
     """
-    part, rng = cg.Bernoulli().part(*UNIT), np.random.default_rng(0)
+    kernel, rng = cg.Bernoulli().kernel(*UNIT), np.random.default_rng(0)
     mpmath.mp.dps = 40
     end, tried = mpmath.mpf(1) - mpmath.mpf(EDGE), 0
     for k in range(300):
@@ -87,21 +87,21 @@ def test_bernoulli_interval_in_high_precision():
         for _ in range(120):
             middle = (low + high) / 2
             low, high = (low, middle) if over(middle) > 0 else (middle, high)
-        assert abs(part.upper(x, level, 0) - low) <= 8 * mpmath.mpf(2) ** -53
+        assert abs(kernel.kl_ucb(x, level, 0) - low) <= 8 * mpmath.mpf(2) ** -53
         tried += 1
-    assert tried > 250 and part.upper(0.5, 5e-324, 0) == 0.5
+    assert tried > 250 and kernel.kl_ucb(0.5, 5e-324, 0) == 0.5
 
 
 @given(x=probability, y=probability)
 def test_bernoulli_divergence(x, y):
-    assert cg.Bernoulli().part(*UNIT).divergence(x, y, 0) == pytest.approx(
+    assert cg.Bernoulli().kernel(*UNIT).divergence(x, y, 0) == pytest.approx(
         naive.divergence("bernoulli", x, y), abs=1e-12
     )
 
 
 @given(x=probability, weight=st.floats(0.01, 100), slope=st.floats(-50, 50))
 def test_bernoulli_move_solves_its_stationarity_equation(x, weight, slope):
-    y = cg.Bernoulli().part(*UNIT).move(x, weight, slope, 0)
+    y = cg.Bernoulli().kernel(*UNIT).best_shift(x, weight, slope, 0)
     assert weight * (y - x) == pytest.approx(
         slope * y * (1 - y), abs=1e-9 * (1 + weight + abs(slope))
     )
@@ -111,23 +111,23 @@ def test_bernoulli_move_solves_its_stationarity_equation(x, weight, slope):
 @given(data=st.data(), box=st.sampled_from(["free", "box"]))
 @settings(max_examples=150)
 def test_distance_to_one_rival_against_a_convex_solver(family, data, box):
-    mean = data.draw(st.lists(probability, min_size=D, max_size=D))
-    weight = data.draw(weights)
+    mean = data.sample(st.lists(probability, min_size=D, max_size=D))
+    weight = data.sample(weights)
     sigma = (
         [0.5] * D
         if family == "bounded"
-        else data.draw(st.lists(st.floats(0.3, 2), min_size=D, max_size=D))
+        else data.sample(st.lists(st.floats(0.3, 2), min_size=D, max_size=D))
     )
     low, high = (
         (UNIT if family != "gaussian" else FREE)
         if box == "free"
         else (np.full(D, 0.05), np.full(D, 0.9))
     )
-    best, rival = data.draw(st.sampled_from(PAIRS))
-    part = part_of(family, sigma, low, high)
-    value, alternative = measure(part, mean, weight, best, rival)
+    best, rival = data.sample(st.sampled_from(PAIRS))
+    kernel = part_of(family, sigma, low, high)
+    value, alternative = measure(kernel, mean, weight, best, rival)
     kind = "bernoulli" if family == "bernoulli" else "gaussian"
-    expected = naive.distance(kind, mean, weight, best, rival, sigma, low, high)
+    expected = naive.transportation_cost(kind, mean, weight, best, rival, sigma, low, high)
     assert value == pytest.approx(expected, rel=2e-5, abs=2e-6)
     if math.isfinite(expected):  # the point it returns is feasible and has that cost
         assert alternative[list(rival)].sum() >= alternative[list(best)].sum() - 1e-7
@@ -144,32 +144,32 @@ def test_distance_to_one_rival_against_a_convex_solver(family, data, box):
 @given(data=st.data())
 @settings(max_examples=150)
 def test_closest_arm_is_the_cheapest_of_all_pairs(data):
-    family = data.draw(st.sampled_from(["gaussian", "bernoulli", "bounded"]))
+    family = data.sample(st.sampled_from(["gaussian", "bernoulli", "bounded"]))
     mean = np.array(
-        data.draw(st.lists(st.one_of(probability, st.just(0.5)), min_size=D, max_size=D))
+        data.sample(st.lists(st.one_of(probability, st.just(0.5)), min_size=D, max_size=D))
     )
-    weight = np.array(data.draw(weights))
-    low, high = data.draw(st.sampled_from([UNIT, (np.full(D, 0.1), np.full(D, 0.8))]))
-    part = part_of(family, [0.4, 0.7, 1.0, 1.3], low, high)
+    weight = np.array(data.sample(weights))
+    low, high = data.sample(st.sampled_from([UNIT, (np.full(D, 0.1), np.full(D, 0.8))]))
+    kernel = part_of(family, [0.4, 0.7, 1.0, 1.3], low, high)
     taken, value = np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(1)
-    j = part.closest(mean, weight, 0, taken, value)
-    costs = {k: measure(part, mean, weight, (0,), (k,))[0] for k in (1, 3)}
+    j = kernel.cheapest_challenger(mean, weight, 0, taken, value)
+    costs = {k: measure(kernel, mean, weight, (0,), (k,))[0] for k in (1, 3)}
     assert value[0] == pytest.approx(min(costs.values()), rel=1e-9, abs=1e-12)
     assert costs[j] == pytest.approx(min(costs.values()), rel=1e-9, abs=1e-12)
 
 
 def test_the_three_cases_of_the_lemma_on_explicit_solutions():
-    part = cg.Gaussian(1.0).part(*FREE)
-    value, out = measure(part, [0.1, 0.5, 0.0, 0.0], [1.0] * 4, (0,), (1,))
+    kernel = cg.Gaussian(1.0).kernel(*FREE)
+    value, out = measure(kernel, [0.1, 0.5, 0.0, 0.0], [1.0] * 4, (0,), (1,))
     assert value == 0 and out.tolist() == [0.1, 0.5, 0.0, 0.0]  # case 1: the rival leads already
-    value, out = measure(part, [0.5, 0.1, 0.0, 0.0], [1.0, 0.0, 1.0, 1.0], (0,), (1,))
+    value, out = measure(kernel, [0.5, 0.1, 0.0, 0.0], [1.0, 0.0, 1.0, 1.0], (0,), (1,))
     assert value == 0 and out.tolist() == [
         0.5,
         0.5,
         0.0,
         0.0,
     ]  # case 2: the arm without weight moves alone
-    value, out = measure(part, [0.5, 0.1, 0.0, 0.0], [1.0, 3.0, 1.0, 1.0], (0,), (1,))
+    value, out = measure(kernel, [0.5, 0.1, 0.0, 0.0], [1.0, 3.0, 1.0, 1.0], (0,), (1,))
     assert value == pytest.approx(0.4**2 / (2 * (1 + 1 / 3))) and out[0] == pytest.approx(
         0.2
     )  # case 3: the weighted mean
@@ -183,36 +183,36 @@ def test_the_three_cases_of_the_lemma_on_explicit_solutions():
     sigma=st.floats(0.1, 3),
 )
 def test_gaussian_optimism_has_its_closed_form_and_the_clipping_vanishes(mean, y, n, f, sigma):
-    part, reward = cg.Gaussian(sigma).part(*FREE), np.zeros(D)
-    seen = blank(D)._replace(counts=np.full(D, float(n)), mean=np.full(D, mean))
-    optimism(part, seen, np.full(D, y), f, np.ones(D), reward)
+    kernel, reward = cg.Gaussian(sigma).kernel(*FREE), np.zeros(D)
+    stats = blank(D)._replace(counts=np.full(D, float(n)), mean=np.full(D, mean))
+    optimism(kernel, stats, np.full(D, y), f, np.ones(D), reward)
     lemma = (
         (mean - y) ** 2 / (2 * sigma**2) + f / n + math.sqrt(2 * f / (sigma**2 * n)) * abs(mean - y)
     )
     assert reward[0] == pytest.approx(lemma, rel=1e-9, abs=1e-12)
     assert max(
-        part.divergence(part.lower(mean, f / n, 0), y, 0),
-        part.divergence(part.upper(mean, f / n, 0), y, 0),
+        kernel.divergence(kernel.kl_lcb(mean, f / n, 0), y, 0),
+        kernel.divergence(kernel.kl_ucb(mean, f / n, 0), y, 0),
     ) >= f / n * (1 - 1e-9)
 
 
 @given(mean=probability, y=probability, n=st.integers(1, 50), f=st.floats(0, 10))
 def test_bernoulli_optimism_against_the_definition(mean, y, n, f):
-    part, reward = cg.Bernoulli().part(*UNIT), np.zeros(D)
-    seen = blank(D)._replace(counts=np.full(D, float(n)), mean=np.full(D, mean))
-    optimism(part, seen, np.full(D, y), f, np.ones(D), reward)
+    kernel, reward = cg.Bernoulli().kernel(*UNIT), np.zeros(D)
+    stats = blank(D)._replace(counts=np.full(D, float(n)), mean=np.full(D, mean))
+    optimism(kernel, stats, np.full(D, y), f, np.ones(D), reward)
     assert reward[0] == pytest.approx(
         naive.optimistic("bernoulli", mean, n, f, y), rel=1e-6, abs=1e-9
     )
 
 
 def test_the_clipping_is_needed_for_bernoulli():
-    part = cg.Bernoulli().part(*UNIT)
-    ends = [part.lower(0.9, 0.5, 0), part.upper(0.9, 0.5, 0)]
+    kernel = cg.Bernoulli().kernel(*UNIT)
+    ends = [kernel.kl_lcb(0.9, 0.5, 0), kernel.kl_ucb(0.9, 0.5, 0)]
     found = [
         y
         for y in np.linspace(0.5, 0.9999, 500)
-        if max(part.divergence(e, y, 0) for e in ends) < 0.5
+        if max(kernel.divergence(e, y, 0) for e in ends) < 0.5
     ]
     assert found, (
         "d(phi, lambda) < f/N for some lambda: without the clipping, optimism would be lost there"
@@ -224,13 +224,16 @@ def test_projection_on_M_and_the_confidence_box_is_the_projection_on_M(x, level)
     """argmin of d(x, .) over M meets [alpha, beta]; where they do not meet the paper takes any
     point, we the nearest of M.
     """
-    part = cg.Gaussian(0.5).part(np.zeros(D), np.ones(D))
-    grid = np.linspace(max(0.0, part.lower(x, level, 0)), min(1.0, part.upper(x, level, 0)), 2001)
-    y = part.project(x, 0)
+    kernel = cg.Gaussian(0.5).kernel(np.zeros(D), np.ones(D))
+    grid = np.linspace(
+        max(0.0, kernel.kl_lcb(x, level, 0)), min(1.0, kernel.kl_ucb(x, level, 0)), 2001
+    )
+    y = kernel.project(x, 0)
     assert 0 <= y <= 1
     if grid[0] <= grid[-1]:
         assert (
-            part.divergence(x, y, 0) <= min(part.divergence(x, float(g), 0) for g in grid) + 1e-12
+            kernel.divergence(x, y, 0)
+            <= min(kernel.divergence(x, float(g), 0) for g in grid) + 1e-12
         )
 
 
@@ -240,10 +243,10 @@ def test_extreme_numbers_stay_finite():
         (cg.Gaussian(1e6), FREE),
         (cg.Bernoulli(), UNIT),
     ):
-        part = rewards.part(*box)
+        kernel = rewards.kernel(*box)
         for mean in ([0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5]):
             for weight in ([1e-300] * 4, [1e12] * 4, [0.0, 1e12, 1e-90, 1.0]):
-                value, out = measure(part, mean, weight, (0, 1), (2, 3))
+                value, out = measure(kernel, mean, weight, (0, 1), (2, 3))
                 assert math.isfinite(value) and np.all(np.isfinite(out))
 
 
@@ -254,8 +257,8 @@ def test_simulated_rewards_have_their_mean_and_spread():
         (cg.Bernoulli(), UNIT, 0.4),
         (cg.Bounded(0, 1), UNIT, 0.4),
     ):
-        part = rewards.part(*box)
-        got = np.array([part.draw(0.2, 1, rng) for _ in range(20_000)])
+        kernel = rewards.kernel(*box)
+        got = np.array([kernel.sample(0.2, 1, rng) for _ in range(20_000)])
         assert abs(got.mean() - 0.2) < 5 * sigma / math.sqrt(20_000)  # chance of failing: 6e-7 each
         assert abs(got.std() - sigma) < 0.02
 
@@ -265,20 +268,20 @@ def test_the_nearest_swap_is_that_of_all_pairs(data):
     """Whole arms are passed over at once: the first pair of the least cost must be the same, bit
     for bit, as if none were.
     """
-    d = data.draw(st.integers(2, 8))
+    d = data.sample(st.integers(2, 8))
     few = st.sampled_from([0.0, 0.1, 0.1 + 1e-16, 0.3, 1.0, -2.0])
-    mean = np.array(data.draw(st.lists(st.one_of(few, st.floats(-3, 3)), min_size=d, max_size=d)))
+    mean = np.array(data.sample(st.lists(st.one_of(few, st.floats(-3, 3)), min_size=d, max_size=d)))
     weight = np.array(
-        data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 1e6]), min_size=d, max_size=d))
+        data.sample(st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 1e6]), min_size=d, max_size=d))
     )
-    sigma = data.draw(st.lists(st.sampled_from([0.1, 1.0, 30.0]), min_size=d, max_size=d))
-    size = data.draw(st.integers(1, d - 1))
+    sigma = data.sample(st.lists(st.sampled_from([0.1, 1.0, 30.0]), min_size=d, max_size=d))
+    size = data.sample(st.integers(1, d - 1))
     best = np.zeros(d)
     best[
-        np.argsort(-mean, kind="stable")[:size] if data.draw(st.booleans()) else np.arange(size)
+        np.argsort(-mean, kind="stable")[:size] if data.sample(st.booleans()) else np.arange(size)
     ] = 1.0
-    part, value = cg.Gaussian(sigma).part(np.full(d, -np.inf), np.full(d, np.inf)), np.zeros(3)
-    part.swap(mean, weight, best, value)
+    kernel, value = cg.Gaussian(sigma).kernel(np.full(d, -np.inf), np.full(d, np.inf)), np.zeros(3)
+    kernel.cheapest_exchange(mean, weight, best, value)
     costs = []
     for j in np.flatnonzero(best < 0.5):
         for i in np.flatnonzero(best > 0.5):

@@ -29,11 +29,11 @@ CLOSE = np.array([0.32, 0.36, 0.31, 0.47, 0.45])  # 0.99 against 0.92: both answ
 
 
 def actions_of(problem, rule, means, rounds, number):
-    run = Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), means, 9, number)
+    run = Run(InitialState(problem, rule.bind(problem), NEVER, 1, "python"), means, 9, number)
     found = []
     for t in range(1, rounds + 1):
         run.advance(t)
-        found.append(arms_of(run.view.action))
+        found.append(arms_of(run.state.action))
     return found
 
 
@@ -61,35 +61,48 @@ def test_every_action_is_the_one_that_the_paper_would_play(name):
     The two answers differ in every arm, and every arm has its own sigma: otherwise equal counts
     would make equal rewards, and ties are decided by rounding.
     """
-    kind, bonus, per_answer, bounds, order = PLAYED[name]
+    kind, bonus, learner_per_answer, bounds, order = PLAYED[name]
     structure, answers = cg.Subsets(5, 2), [(0, 1, 2), (3, 4)]
     problem = cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA), bounds=bounds)
-    rule = cg.CombGame(LEARNERS[kind], bonus=bonus, per_answer=per_answer, order=order)
+    rule = cg.CombGame(
+        LEARNERS[kind], bonus=bonus, learner_per_answer=learner_per_answer, first_mover=order
+    )
     f = math.log if bonus == "stylised" else make_bonus("theory").explore
     rounds = 260 if order == "learner" else 150
     rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(0,)))
-    game = (kind, per_answer, structure.sets(), 5, answers, SIGMA, CLOSE, rng, rounds, f)
-    expected = naive.combgame(*game, *(bounds or (-math.inf, math.inf)), order)
+    kernel = (
+        kind,
+        learner_per_answer,
+        structure.to_list(),
+        5,
+        answers,
+        SIGMA,
+        CLOSE,
+        rng,
+        rounds,
+        f,
+    )
+    expected = naive.combgame(*kernel, *(bounds or (-math.inf, math.inf)), order)
     assert actions_of(problem, rule, CLOSE, rounds, 0) == expected
 
 
 def test_orders_say_what_they_need():
     with refused("unknown", cg.UnknownNameError, kind="order", name="both"):
-        cg.CombGame(order="both")
+        cg.CombGame(first_mover="both")
     with refused("no-learner-plays", cg.InputError):
-        cg.CombGame(order="nature", per_answer=True)
+        cg.CombGame(first_mover="nature", learner_per_answer=True)
 
 
 def test_runs_say_how_many_learners_were_called():
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
-    setup = cg.CombGame(per_answer=True).setup(problem)
+    setup = cg.CombGame(learner_per_answer=True).bind(problem)
     run = Run(InitialState(problem, setup, NEVER, 1, "python"), MEANS, 9, 0)
     leaders = set()
     for t in range(1, 200):
         run.advance(t)
         if t > len(run.start):
-            leaders.add(arms_of(run.view.best))
-    assert setup.figures(run.rule)["learners"] == len(leaders) > 1
+            leaders.add(arms_of(run.state.leader))
+    assert setup.diagnostics(run.rule)["learners"] == len(leaders) > 1
 
 
 class Leader:
@@ -98,22 +111,22 @@ class Leader:
     def __init__(self, d, first):
         self.total, self.chosen = np.zeros(d), first
 
-    def act(self, seat, mixture):
-        mixture.ids[0], mixture.weight[0], mixture.size[0] = self.chosen, 1.0, 1
+    def act(self, learner, weights):
+        weights.ids[0], weights.values[0], weights.size[0] = self.chosen, 1.0, 1
 
-    def feed(self, seat, mixture, catalogue, actions, reward):
+    def update(self, learner, weights, table, actions, reward):
         self.total += reward
         out = np.zeros(len(reward))
         actions.argmax(self.total, out)
-        self.chosen = catalogue.find(out)
+        self.chosen = table.lookup(out)
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 class FollowTheLeader(LearnerBase):
-    def part(self, seating):
-        return Leader(seating.centre.size, int(seating.home[0]))
+    def kernel(self, context):
+        return Leader(context.centre.size, int(context.home[0]))
 
 
 def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
@@ -125,7 +138,7 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
     again = cg.simulate(
         problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2, delta=0.1
     )
-    setup = rule.setup(problem)
+    setup = rule.bind(problem)
     from combgame.stopping.registry import make_stopping
 
     threshold = make_stopping("stylised", problem, [0.1])
@@ -139,7 +152,7 @@ def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatc
     monkeypatch.setattr(
         numbering, "drawn", lambda d, seed, run, what: np.arange(d)
     )  # seven arms draw others than six
-    sets = cg.Subsets(6, 2).sets()
+    sets = cg.Subsets(6, 2).to_list()
     with_it = cg.Problem(
         cg.Listed(sets, 7), cg.Listed([[a] for a in range(6)], 7), cg.Gaussian(0.1)
     )
@@ -164,7 +177,7 @@ def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatc
         if isinstance(learner, cg.OFW):
             assert pair[0].rounds.tolist() == pair[1].rounds.tolist()
         run = Run(
-            InitialState(with_it, cg.CombGame(learner).setup(with_it), NEVER, 1, "python"),
+            InitialState(with_it, cg.CombGame(learner).bind(with_it), NEVER, 1, "python"),
             np.array([*means, 9.0]),
             0,
             0,
@@ -183,43 +196,45 @@ def test_labels_of_larger_grids_agree_with_the_search():
     rng = np.random.default_rng(0)
     for n_s in (10, 14):
         net = cg.grid_network(n_s)
-        part, d = net.part(), net.d
-        rewards = cg.Gaussian(1.0).part(np.full(d, -np.inf), np.full(d, np.inf))
+        kernel, d = net.kernel(), net.d
+        rewards = cg.Gaussian(1.0).kernel(np.full(d, -np.inf), np.full(d, np.inf))
         for _ in range(3):
             mean, weight = rng.uniform(0, 1, d), rng.exponential(size=d) + 0.01
             best, found = np.zeros(d), []
-            part.argmax(mean, best)
+            kernel.argmax(mean, best)
             for method in (labels, search):
                 rival, alternative = np.zeros(d), np.zeros(d)
                 if method is labels:
                     labels(
                         rewards,
-                        part.first,
-                        part.arm,
-                        part.head,
+                        kernel.first,
+                        kernel.arm,
+                        kernel.head,
                         mean,
                         weight,
                         best,
-                        part.trail,
+                        kernel.trail,
                         rival,
                     )
                 else:
                     search(
                         rewards,
-                        part.first,
-                        part.arm,
-                        part.head,
+                        kernel.first,
+                        kernel.arm,
+                        kernel.head,
                         mean,
                         weight,
                         best,
-                        part.arms,
-                        part.sign,
+                        kernel.arms,
+                        kernel.sign,
                         alternative,
-                        part.trail,
+                        kernel.trail,
                         rival,
                     )
                 assert net.contains(arms_of(rival))
                 found.append(
-                    against(rewards, mean, weight, best, part.arms, part.sign, rival, alternative)
+                    against(
+                        rewards, mean, weight, best, kernel.arms, kernel.sign, rival, alternative
+                    )
                 )
             assert found[0] == pytest.approx(found[1], rel=1e-9)

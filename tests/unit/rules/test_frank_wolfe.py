@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.engine.round import recommend
+from combgame.engine.round import update_recommendation
 from combgame.research.instances.alt2021 import line, matroid
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
@@ -24,15 +24,15 @@ LISTS = (
 
 def tie(problem, means, counts):
     """A run in which each arm has shown a mean, in so many values 0 and 1."""
-    setup = cg.FrankWolfe(explore=1e-6).setup(problem)
+    setup = cg.FrankWolfe(exploration=1e-6).bind(problem)
     run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.array(means), 0, 0)
     run.advance(problem.d)
-    seen, n = run.seen, np.array(counts, dtype=float)
-    seen.counts[:], seen.sums[:], seen.clock[0] = n, n * means, int(n.sum())
-    seen.mean[:] = seen.feasible[:] = means
-    seen.rest[:], seen.squares[:] = 0.0, n * seen.mean * (1.0 - seen.mean)
-    recommend(run.game, seen, run.view)
-    run.rule.choose(run.game, seen, run.view, run.rng)
+    stats, n = run.stats, np.array(counts, dtype=float)
+    stats.counts[:], stats.sums[:], stats.n_rounds[0] = n, n * means, int(n.sum())
+    stats.mean[:] = stats.projected_mean[:] = means
+    stats.compensation[:], stats.squares[:] = 0.0, n * stats.mean * (1.0 - stats.mean)
+    update_recommendation(run.kernel, stats, run.state)
+    run.rule.choose(run.kernel, stats, run.state, run.rng)
     return run
 
 
@@ -45,7 +45,7 @@ def test_arms_that_are_tied_are_told_apart():
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1), cg.Gaussian([0.5, 0.3, 0.4, 0.2])):
         run = tie(cg.Problem(cg.Arms(4), None, rewards), [0.5, 0.5, 0.2, 0.2], [50, 40, 10, 10])
         assert run.rule.score[:2] == pytest.approx(gain + 1e-9 / n**2), rewards
-        assert np.flatnonzero(run.view.action).tolist() == [1], rewards
+        assert np.flatnonzero(run.state.action).tolist() == [1], rewards
 
 
 def test_sums_are_tied_that_differ_by_rounding():
@@ -57,7 +57,7 @@ def test_sums_are_tied_that_differ_by_rounding():
     s = np.array([0.09, 0.21, 0.16, 0.16])
     gain = s / 30**2 / (2.0 * s.sum() / 30)
     assert run.rule.score[:4] == pytest.approx(gain, rel=1e-6)
-    assert np.flatnonzero(run.view.action).tolist() == [1]
+    assert np.flatnonzero(run.state.action).tolist() == [1]
 
 
 def test_tied_arms_that_always_show_the_same_are_played_alike():
@@ -65,33 +65,33 @@ def test_tied_arms_that_always_show_the_same_are_played_alike():
     best may be any.
     """
     problem = cg.Problem(cg.Arms(6), None, cg.Bernoulli())
-    setup = cg.FrankWolfe().setup(problem)
+    setup = cg.FrankWolfe().bind(problem)
     for shown in (0.0, 1.0):
         run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.full(6, shown), 0, 0)
         run.advance(120)
-        assert run.seen.counts.tolist() == [20.0] * 6, shown
+        assert run.stats.counts.tolist() == [20.0] * 6, shown
 
 
 def test_distances_are_taken_at_what_the_counts_are_worth():
     """Where a judge discounts them: bounds on unknown variances."""
-    rewards = cg.Gaussian(supposed=SIGMA, shared=False)
+    rewards = cg.Gaussian(simulation_sigma=SIGMA, shared_sigma=False)
     problem = cg.Problem(*LISTS, rewards)
     stopping = make_stopping("mixture", problem, [1e-6])
     run = Run(
-        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"),
+        InitialState(problem, cg.FrankWolfe().bind(problem), stopping, 1, "python"),
         np.array(MEANS),
         0,
         0,
     )
     run.advance(600)
-    seen, rule = run.seen, run.rule
-    recommend(run.game, seen, run.view)
-    rule.choose(run.game, seen, run.view, run.rng)
-    assert (seen.worth < seen.counts).all() and rule.used[0] >= 2
+    stats, rule = run.stats, run.rule
+    update_recommendation(run.kernel, stats, run.state)
+    rule.choose(run.kernel, stats, run.state, run.rng)
+    assert (stats.effective_counts < stats.counts).all() and rule.used[0] >= 2
     for k in range(rule.used[0]):
         arms = rule.arms[k, : rule.number[k]]
-        lead = -(rule.sign[k, : rule.number[k]] * seen.mean[arms]).sum()
-        spread = (run.game.rewards.spreads.believed[arms] / seen.worth[arms]).sum()
+        lead = -(rule.sign[k, : rule.number[k]] * stats.mean[arms]).sum()
+        spread = (run.kernel.rewards.spreads.believed[arms] / stats.effective_counts[arms]).sum()
         assert rule.value[k] == pytest.approx(max(lead, 0.0) ** 2 / (2 * spread))
 
 
@@ -120,15 +120,15 @@ def test_no_arm_is_forgotten():
     take to catch up.
     """
     i = line(3, 4)
-    rule = cg.FrankWolfe(explore=1.0, ease=1e-6)
+    rule = cg.FrankWolfe(exploration=1.0, exploration_delay=1e-6)
     run = Run(
-        InitialState(i.problem, rule.setup(i.problem), NEVER, 1, "auto"), np.array(i.means), 0, 0
+        InitialState(i.problem, rule.bind(i.problem), NEVER, 1, "auto"), np.array(i.means), 0, 0
     )
     for t in (200, 1000, 5000):
         run.advance(t)
         assert (
-            run.seen.counts.min()
-            >= math.sqrt(t * i.problem.actions.largest() / i.problem.d) - 1.0 - i.problem.d / 10
+            run.stats.counts.min()
+            >= math.sqrt(t * i.problem.actions.max_size() / i.problem.d) - 1.0 - i.problem.d / 10
         )
 
 
@@ -139,10 +139,10 @@ def test_the_counts_follow_the_optimal_allocation():
     """
     i = matroid(20)
     problem, means = i.problem, np.array(i.means)
-    run = Run(InitialState(problem, cg.FrankWolfe().setup(problem), NEVER, 1, "auto"), means, 0, 0)
+    run = Run(InitialState(problem, cg.FrankWolfe().bind(problem), NEVER, 1, "auto"), means, 0, 0)
     run.advance(100_000)
-    found = cg.evidence(problem, means, run.seen.counts).value / 100_000
-    assert found == pytest.approx(1.0 / complexity(problem, means).time, rel=0.03)
+    found = cg.evidence(problem, means, run.stats.counts).value / 100_000
+    assert found == pytest.approx(1.0 / complexity(problem, means).characteristic_time, rel=0.03)
 
 
 def test_wrong_options_are_refused():

@@ -9,14 +9,14 @@ import pytest
 
 import combgame as cg
 from combgame._fingerprint import foreign
-from combgame.engine.block_effects import Blocks
-from combgame.engine.kernels import leaves_of
+from combgame.engine.block_effects import BatchEstimator
+from combgame.engine.kernels import iter_leaves
 from combgame.engine.round import STOPPED
-from combgame.engine.statistics import Seen
+from combgame.engine.statistics import Statistics
 from combgame.lab.policy import StudyState
-from combgame.rules import FixedSetup, padded
-from combgame.rules.checks import READ, GuardedPart, GuardedSetup, playable, trusted
-from combgame.rules.uniform import UniformPart
+from combgame.rules import FixedBoundRule, padded
+from combgame.rules.checks import READ, CheckedBoundRule, CheckedKernel, playable, trusted
+from combgame.rules.uniform import UniformKernel
 from combgame.simulation.runner import InitialState, Run, bind
 from combgame.stopping.registry import make_stopping
 from combgame.testing import check_rule
@@ -24,7 +24,7 @@ from tests import golden
 from tests.said import refused
 
 PROBLEM = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
-PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, level="per play"))
+PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, batch_effect="per play"))
 MEANS = [0.9, 0.6, 0.5, 0.4, 0.3, 0.2]
 QUIET = 30  # rounds
 
@@ -32,27 +32,27 @@ QUIET = 30  # rounds
 class SlippingPart(NamedTuple):
     kind: int
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        if seen.clock[0] < QUIET:
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        if stats.n_rounds[0] < QUIET:
             return
         if self.kind == 1:
-            for a in range(view.action.size):
-                view.action[a] = 1.0
+            for a in range(state.action.size):
+                state.action[a] = 1.0
         elif self.kind == 2:
-            view.action[0] = 0.5
+            state.action[0] = 0.5
         elif self.kind == 3:
-            view.action[0] = np.nan
+            state.action[0] = np.nan
         elif self.kind == 4:
-            seen.sums[5] += 1e6
+            stats.sums[5] += 1e6
         elif self.kind == 5:
-            seen.weighed[1, 2] += 1.0
+            stats.weighted_sums[1, 2] += 1.0
         elif self.kind == 6:
-            view.evidence[0] = 1e9
+            state.evidence[0] = 1e9
         elif self.kind == 7:
-            seen.mean[3] = np.nan
+            stats.mean[3] = np.nan
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -60,13 +60,13 @@ class SlippingPart(NamedTuple):
 class Slipping(cg.RuleBase):
     kind: int = 0
 
-    def setup(self, problem):
-        return FixedSetup(SlippingPart(self.kind), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(SlippingPart(self.kind), padded(problem.actions.covering()))
 
 
 def a_run(problem, setup, means, engine="python"):
     """Under the given numbers."""
-    threshold = "mixture" if problem.rewards.levels() else "stylised"
+    threshold = "mixture" if problem.rewards.has_batch_effect() else "stylised"
     stopping = make_stopping(threshold, problem, [1e-3])
     return Run(InitialState(problem, setup, stopping, 1, engine), np.array(means), 0, 0)
 
@@ -97,17 +97,19 @@ def test_nothing_false_comes_of_a_slip():
     observed.
     """
     for kind in (0, *SLIPS):
-        setup = GuardedSetup(Slipping(kind), PROBLEM)
-        run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
+        setup = CheckedBoundRule(Slipping(kind), PROBLEM)
+        run = a_run(PROBLEM, Slipping().bind(PROBLEM), MEANS)
         run.advance(QUIET)
-        part, _ = setup.fresh(run.rng)
-        before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
-        part.choose(run.game, run.seen, run.view, run.rng)
-        after = *leaves_of(run.seen), run.view.best, run.view.evidence
+        kernel, _ = setup.start_run(run.rng)
+        before = [
+            leaf.copy() for leaf in (*iter_leaves(run.stats), run.state.leader, run.state.evidence)
+        ]
+        kernel.choose(run.kernel, run.stats, run.state, run.rng)
+        after = *iter_leaves(run.stats), run.state.leader, run.state.evidence
         for one, other in zip(before, after, strict=True):
             np.testing.assert_array_equal(one, other, err_msg=f"kind {kind}")
-        assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action))), kind
-        assert part.full() == bool(kind)
+        assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.state.action))), kind
+        assert kernel.needs_resize() == bool(kind)
 
 
 class WritingPart:
@@ -116,17 +118,17 @@ class WritingPart:
     def __init__(self, name):
         self.name = name
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        if seen.clock[0] >= 6:
-            found = {"seen": seen, "view": view}
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        if stats.n_rounds[0] >= 6:
+            found = {"seen": stats, "view": state}
             first, *rest = self.name.split(".")
             array = found[first]
             for name in rest:
                 array = getattr(array, name)
             array.flat[array.size - 1] += 1
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -134,8 +136,8 @@ class Writing(cg.RuleBase):
     def __init__(self, name):
         self.name = name
 
-    def setup(self, problem):
-        return FixedSetup(WritingPart(self.name), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(WritingPart(self.name), padded(problem.actions.covering()))
 
 
 def test_whatever_a_rule_writes_of_what_was_seen_is_named():
@@ -144,18 +146,18 @@ def test_whatever_a_rule_writes_of_what_was_seen_is_named():
         with refused("rule-wrote-what-was-seen", array=name):
             cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
     free = {"wanted", "awaited", "work", "order", "mark"}
-    fields = {f"seen.{name}" for name in Seen._fields} - {"seen.blocks"}
-    fields |= {f"seen.blocks.{name}" for name in Blocks._fields if name not in free}
+    fields = {f"seen.{name}" for name in Statistics._fields} - {"seen.blocks"}
+    fields |= {f"seen.blocks.{name}" for name in BatchEstimator._fields if name not in free}
     assert {*READ} == {*fields, "view.best", "view.evidence"} and len(READ) == len({*READ})
 
 
 class PlayingPart(NamedTuple):
     action: np.ndarray
 
-    def choose(self, game, seen, view, rng):
-        view.action[:] = self.action
+    def choose(self, problem, stats, state, rng):
+        state.action[:] = self.action
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -163,8 +165,8 @@ class Playing(cg.RuleBase):
     def __init__(self, action):
         self.action = np.array(action)
 
-    def setup(self, problem):
-        return FixedSetup(PlayingPart(self.action), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(PlayingPart(self.action), padded(problem.actions.covering()))
 
 
 SMALL = {
@@ -184,15 +186,15 @@ def test_every_set_of_arms_is_judged_as_the_structure_says():
     """The structure is asked by its oracle alone; the list of all its sets is the twin."""
     for kind, actions in SMALL.items():
         problem = cg.Problem(actions, None, cg.Gaussian(0.3))
-        run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
+        run = a_run(problem, cg.Uniform().bind(problem), np.cos(1.0 + np.arange(actions.d)))
         run.advance(len(run.start))
-        every, oracle, found = set(actions.iterate()), actions.part(), 0
+        every, oracle, found = set(actions.__iter__()), actions.kernel(), 0
         for action in product([0.0, 1.0], repeat=actions.d):
-            part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
-            part.choose(run.game, run.seen, run.view, run.rng)
+            kernel, _ = CheckedBoundRule(Playing(action), problem).start_run(run.rng)
+            kernel.choose(run.kernel, run.stats, run.state, run.rng)
             arms = tuple(np.flatnonzero(action).tolist())
             member = arms in every
-            assert part.full() == (not member), (kind, action)
+            assert kernel.needs_resize() == (not member), (kind, action)
             assert playable(actions.d, oracle, arms) == member, (kind, action)
             found += member
         assert found == len(every) and 0 < found < 2**actions.d, kind
@@ -219,12 +221,12 @@ SAME = {
 def test_runs_that_are_watched_are_the_same_runs(kind, engine):
     problem, ours, mine = SAME[kind]
     assert not foreign(ours) and foreign(mine)
-    assert isinstance(bind(mine, problem), GuardedSetup)
-    setups = ours.setup(problem), GuardedSetup(mine, problem)
+    assert isinstance(bind(mine, problem), CheckedBoundRule)
+    setups = ours.bind(problem), CheckedBoundRule(mine, problem)
     one, two = (a_run(problem, setup, MEANS, engine) for setup in setups)
-    assert isinstance(two.rule, GuardedPart)
+    assert isinstance(two.rule, CheckedKernel)
     assert one.advance(10_000) == two.advance(10_000) == STOPPED
-    for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
+    for here, there in zip(iter_leaves(one.stats), iter_leaves(two.stats), strict=True):
         np.testing.assert_array_equal(here, there)
     assert one.stops == two.stops and (one.winners == two.winners).all()
 
@@ -234,8 +236,8 @@ class Around(NamedTuple):
 
     inner: cg.RuleBase
 
-    def setup(self, problem):
-        return self.inner.setup(problem)
+    def bind(self, problem):
+        return self.inner.bind(problem)
 
 
 @dataclass(frozen=True)
@@ -249,10 +251,10 @@ class Slotted:
 
     kind: int = 4
 
-    def setup(self, problem):
-        return FixedSetup(SlippingPart(self.kind), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(SlippingPart(self.kind), padded(problem.actions.covering()))
 
-    def numbered(self, order):
+    def permuted(self, order):
         return None
 
     def stopping(self, problem, deltas):
@@ -271,20 +273,22 @@ def test_what_is_foreign_and_a_rule_with_slots_is_watched_too():
 def test_what_is_made_of_our_parts_is_not_watched():
     """A description of one's own that makes them can do no harm, and keeps their blocks."""
     for rule in (Mine(), cg.CombGame(MyLearner())):
-        part, _ = bind(rule, PLATES if rule == Mine() else PROBLEM).fresh(np.random.default_rng())
-        assert trusted(part) and not isinstance(part, GuardedPart)
-    part, _ = bind(Slipping(), PROBLEM).fresh(np.random.default_rng())
-    assert isinstance(part, GuardedPart) and not part.blocking
+        kernel, _ = bind(rule, PLATES if rule == Mine() else PROBLEM).start_run(
+            np.random.default_rng()
+        )
+        assert trusted(kernel) and not isinstance(kernel, CheckedKernel)
+    kernel, _ = bind(Slipping(), PROBLEM).start_run(np.random.default_rng())
+    assert isinstance(kernel, CheckedKernel) and not kernel.blocking
     with refused("rule-start-no-action"):
-        bind(Badly(), PROBLEM).fresh(np.random.default_rng())
+        bind(Badly(), PROBLEM).start_run(np.random.default_rng())
 
 
 @dataclass(frozen=True)
 class Badly(cg.RuleBase):
     """Our part, and a start that is no action."""
 
-    def setup(self, problem):
-        return FixedSetup(UniformPart(problem.actions.d), padded([(0, 1, 2)]))
+    def bind(self, problem):
+        return FixedBoundRule(UniformKernel(problem.actions.d), padded([(0, 1, 2)]))
 
 
 class CheatingPart:
@@ -293,25 +297,25 @@ class CheatingPart:
     def __init__(self):
         self.plays = 0
 
-    def choose(self, game, seen, view, rng):
-        blocks = seen.blocks
+    def choose(self, problem, stats, state, rng):
+        blocks = stats.batch
         weight = blocks.fresh[0, 2] if self.plays else 0.0
         lead = blocks.fresh[0, 3] / weight if weight > 0.0 else 0.0
         on = self.plays == 0 or (self.plays < 8 and lead < 3.3)
-        view.action[:] = [on, not on, 1.0]
+        state.action[:] = [on, not on, 1.0]
         blocks.left[0] = 2 if on else 1
         self.plays = self.plays + 1 if on else 0
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 class Cheating(cg.RuleBase):
-    def setup(self, problem):
-        return FixedSetup(CheatingPart(), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(CheatingPart(), padded(problem.actions.covering()))
 
 
-WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, level="per play"))
+WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, batch_effect="per play"))
 
 
 def test_plays_of_a_block_cannot_be_chosen_by_its_values():
@@ -328,13 +332,13 @@ def test_plays_of_a_block_cannot_be_chosen_by_its_values():
 
 def test_rules_that_grow_are_watched_as_they_grow():
     square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
-    rule = cg.FrankWolfe(pool=1)
-    setups = rule.setup(square), GuardedSetup(rule, square)
+    rule = cg.FrankWolfe(max_rivals=1)
+    setups = rule.bind(square), CheckedBoundRule(rule, square)
     one, two = (a_run(square, setup, [0.5, 0.45, 0.4, 0.35, 0.3, 0.2]) for setup in setups)
     first = two.rule
     assert one.advance(300) == two.advance(300)
     assert two.rule is not first  # it was made larger
-    for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
+    for here, there in zip(iter_leaves(one.stats), iter_leaves(two.stats), strict=True):
         np.testing.assert_array_equal(here, there)
 
 
@@ -348,8 +352,8 @@ def test_what_a_rule_does_to_the_problem_stays_in_its_own_side_of_a_study():
         PLATES,
     ):
         state = StudyState(cg.Study(problem, engine="python")._setting, "python")
-        certified = leaves_of(state.monitor.told.game) + leaves_of(state.history.seen)
-        chosen = leaves_of(state.policy.ahead.game) + leaves_of(state.policy.ahead.seen)
+        certified = iter_leaves(state.monitor.told.kernel) + iter_leaves(state.history.stats)
+        chosen = iter_leaves(state.policy.ahead.kernel) + iter_leaves(state.policy.ahead.stats)
         for one in certified:
             for other in chosen:
                 arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
@@ -359,16 +363,16 @@ def test_what_a_rule_does_to_the_problem_stays_in_its_own_side_of_a_study():
 class Unwritten(NamedTuple):
     d: int
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, state, rng):
         pass
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 class Idle(cg.RuleBase):
-    def setup(self, problem):
-        return FixedSetup(Unwritten(problem.actions.d), padded(problem.actions.covering()))
+    def bind(self, problem):
+        return FixedBoundRule(Unwritten(problem.actions.d), padded(problem.actions.covering()))
 
 
 def test_a_rule_that_writes_no_action_is_found():
@@ -383,8 +387,8 @@ class Beginning(cg.RuleBase):
     def __init__(self, start):
         self.start = start
 
-    def setup(self, problem):
-        return FixedSetup(SlippingPart(0), padded(self.start))
+    def bind(self, problem):
+        return FixedBoundRule(SlippingPart(0), padded(self.start))
 
 
 def test_a_start_that_cannot_be_played():
@@ -399,7 +403,7 @@ def test_a_study_asks_for_nothing_that_cannot_be_played():
         (Slipping(1), QUIET, "rule-played-no-action", {"rule": "Slipping(kind=1)", "n": 6}),
         (Idle(), 3, "rule-wrote-no-set", {"rule": "Idle"}),
     ):
-        study = cg.Study(PROBLEM, rule=rule, min_pulls=1, engine="python")
+        study = cg.Study(PROBLEM, rule=rule, min_replicates=1, engine="python")
         for _ in range(rounds):
             study.tell(study.ask(), dict.fromkeys(study.pending[0].arms, 0.5))
         with refused(code, t=rounds, **arguments):
@@ -413,51 +417,51 @@ def test_a_study_asks_for_nothing_that_cannot_be_played():
 class FullPart(NamedTuple):
     d: int
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
 
-    def full(self):
+    def needs_resize(self):
         return True
 
 
 class RaisingPart(NamedTuple):
     late: int
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        if seen.clock[0] >= self.late:
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        if stats.n_rounds[0] >= self.late:
             raise ValueError("boom")
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 class FewPart(NamedTuple):
     d: int
 
-    def choose(self, game, seen):
+    def choose(self, problem, stats):
         pass
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 class NoFullPart(NamedTuple):
     d: int
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, state, rng):
         pass
 
 
 class Makes(cg.RuleBase):
     """A rule with any part and any start."""
 
-    def __init__(self, part, start=((0, 1), (2, 3), (4, 5))):
-        self.part, self.start = part, start
+    def __init__(self, kernel, start=((0, 1), (2, 3), (4, 5))):
+        self.kernel, self.start = kernel, start
 
-    def setup(self, problem):
+    def bind(self, problem):
         rows = padded(list(self.start)) if isinstance(self.start, tuple) else self.start
-        return FixedSetup(self.part, rows)
+        return FixedBoundRule(self.kernel, rows)
 
 
 class Bare(cg.RuleBase):
@@ -465,12 +469,12 @@ class Bare(cg.RuleBase):
 
 
 class Returns(cg.RuleBase):
-    def setup(self, problem):
-        return UniformPart(problem.actions.d)
+    def bind(self, problem):
+        return UniformKernel(problem.actions.d)
 
 
 class Failing(cg.RuleBase):
-    def setup(self, problem):
+    def bind(self, problem):
         return problem.colour
 
 
@@ -480,13 +484,13 @@ def simulated(rule, engine="python"):
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_arrays_are_not_made_larger_for_ever(engine):
-    with refused("full-for-ever", cg.InputError, part="FullPart"):
+    with refused("full-for-ever", cg.InputError, kernel="FullPart"):
         simulated(Makes(FullPart(6)), engine)
-    study = cg.Study(PROBLEM, rule=Makes(FullPart(6)), min_pulls=1, engine="python")
+    study = cg.Study(PROBLEM, rule=Makes(FullPart(6)), min_replicates=1, engine="python")
     for _ in range(3):
         one = study.ask()
         study.tell(one, dict.fromkeys(one.arms, 0.5))
-    with refused("full-for-ever", cg.InputError, part="FullPart"):
+    with refused("full-for-ever", cg.InputError, kernel="FullPart"):
         study.ask()
 
 

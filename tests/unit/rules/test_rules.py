@@ -11,7 +11,7 @@ import pytest
 
 import combgame as cg
 from combgame.engine.philox import LOW, philox
-from combgame.engine.round import recommend
+from combgame.engine.round import update_recommendation
 from combgame.engine.state import arms_of
 from combgame.lab.policy import StudyState
 from combgame.lab.settings import check_setting
@@ -61,7 +61,7 @@ def problem_of(case):
 def played(problem, rule, rounds, means=MEANS, number=2):
     """What the rule plays, round by round, under the user's numbers."""
     run = Run(
-        InitialState(problem, rule.setup(problem), NEVER, 1, "python"),
+        InitialState(problem, rule.bind(problem), NEVER, 1, "python"),
         np.array(means),
         SEED,
         number,
@@ -69,7 +69,7 @@ def played(problem, rule, rounds, means=MEANS, number=2):
     plays = []
     for t in range(1, rounds + 1):
         run.advance(t)
-        plays.append(arms_of(run.view.action))
+        plays.append(arms_of(run.state.action))
     return plays
 
 
@@ -77,10 +77,10 @@ TOP_TWO = {
     "top-two": cg.TopTwo(),
     "beta": cg.TopTwo(beta=0.3),
     "ttucb": cg.TopTwo(leader="ucb", beta=0.5),
-    "ttts": cg.TopTwo(leader="sample", challenger="sample", beta=0.5, tries=20),
+    "ttts": cg.TopTwo(leader="sample", challenger="sample", beta=0.5, max_resamples=20),
 }
 SINGLE, THREE, PAIRS, TREE, PATH, LISTS = CASES
-FRANK_WOLFE = cg.FrankWolfe(kappa=2.0, slow=5.0, explore=0.5, ease=1.0)
+FRANK_WOLFE = cg.FrankWolfe(sharpness=2.0, anneal_after=5.0, exploration=0.5, exploration_delay=1.0)
 SOLVED = {"fws on single arms": (cg.FWS(), FWSTwin, 150, (SINGLE,))}  # z is not unique elsewhere
 TWINS = SOLVED | {  # every rule on every case; of its options each on some
     "top-two": (TOP_TWO["top-two"], TopTwoTwin, 100, CASES),
@@ -89,24 +89,29 @@ TWINS = SOLVED | {  # every rule on every case; of its options each on some
     "ttts": (TOP_TWO["ttts"], TopTwoTwin, 100, (THREE, PATH)),
     "clucb": (cg.CLUCB(), CLUCBTwin, 100, CASES),
     "clucb 0.999": (cg.CLUCB(0.999), CLUCBTwin, 100, (THREE, LISTS)),
-    "track-and-stop C": (cg.TrackAndStop(growth=1.5), TrackingTwin, 60, CASES),
+    "track-and-stop C": (cg.TrackAndStop(recompute_factor=1.5), TrackingTwin, 60, CASES),
     "track-and-stop D": (
-        cg.TrackAndStop(growth=1.5, tracking="D"),
+        cg.TrackAndStop(recompute_factor=1.5, tracking="D"),
         TrackingTwin,
         60,
         (PAIRS, TREE),
     ),
     "p-fws": (cg.PFWS(), PFWSTwin, 100, CASES),
-    "p-fws with draws": (cg.PFWS(draws=6), PublicCode, 50, (SINGLE, PAIRS, TREE)),
+    "p-fws with draws": (cg.PFWS(n_draws=6), PublicCode, 50, (SINGLE, PAIRS, TREE)),
     "fws": (cg.FWS(), Referee, 60, CASES),
-    "thompson": (cg.Thompson(samples=1), ThompsonTwin, 100, CASES),
-    "thompson, wide": (cg.Thompson(samples=1, width=4.0), ThompsonTwin, 100, (THREE, TREE)),
+    "thompson": (cg.Thompson(n_samples=1), ThompsonTwin, 100, CASES),
+    "thompson, wide": (
+        cg.Thompson(n_samples=1, posterior_scale=4.0),
+        ThompsonTwin,
+        100,
+        (THREE, TREE),
+    ),
     "thompson, all samples": (cg.Thompson(), ThompsonTwin, 15, (PAIRS, PATH)),
     "csar": (cg.CSAR(90), CSARTwin, 110, CASES),
     "frank-wolfe": (cg.FrankWolfe(), FrankWolfeTwin, 150, CASES),
     "frank-wolfe, other": (FRANK_WOLFE, FrankWolfeTwin, 150, (THREE, LISTS)),
-    "frank-wolfe, pool of one": (cg.FrankWolfe(pool=1), FrankWolfeTwin, 150, (PAIRS, TREE)),
-    "frank-wolfe, pool of two": (cg.FrankWolfe(pool=2), FrankWolfeTwin, 150, (THREE, LISTS)),
+    "frank-wolfe, pool of one": (cg.FrankWolfe(max_rivals=1), FrankWolfeTwin, 150, (PAIRS, TREE)),
+    "frank-wolfe, pool of two": (cg.FrankWolfe(max_rivals=2), FrankWolfeTwin, 150, (THREE, LISTS)),
 }
 
 
@@ -147,7 +152,7 @@ def test_clucb_stops_where_its_twin_does(case):
     means, deltas = (2.1, 1.2, 1.5, 0.8, 0.2, 0.4), [0.3, 0.01]
     problem, rule = problem_of(case), cg.CLUCB(0.3)
     own = rule.stopping(problem, deltas)
-    run = Run(InitialState(problem, rule.setup(problem), own, 2, "python"), np.array(means), 7, 2)
+    run = Run(InitialState(problem, rule.bind(problem), own, 2, "python"), np.array(means), 7, 2)
     run.advance(3000)
 
     class Stopped(CLUCBTwin):
@@ -159,7 +164,7 @@ def test_clucb_stops_where_its_twin_does(case):
                     self.stops[i] = self.t
             return super().choose()
 
-        def nearest(self):  # the judge's rival: the least lead in radii
+        def nearest_alternative(self):  # the judge's rival: the least lead in radii
             r = {j: self.lead(j) for j in self.answers if j != self.best}
             return min(r, key=r.get)
 
@@ -178,7 +183,7 @@ def test_clucb_brings_a_proved_stopping_rule_and_needs_known_variances():
     how = {"rule": "clucb", "delta": 0.1, "engine": "python"}
     sim = cg.simulate(problem, (3.0, 2.5, 1, 1, 0, 0), threshold="proved", runs=20, **how)
     assert sim.stopping.name == "clucb" and sim.validity.proved and sim.correct.all()
-    unknown = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=1.0))
+    unknown = cg.Problem(cg.Arms(3), None, cg.Gaussian(simulation_sigma=1.0))
     with refused("clucb-needs-variances", cg.InputError):
         cg.simulate(unknown, (1, 0, 0), rule="clucb", delta=0.1, threshold="mixture", runs=1)
 
@@ -189,29 +194,31 @@ def test_clucb_brings_a_proved_stopping_rule_and_needs_known_variances():
 @pytest.mark.parametrize("case", [THREE, TREE, LISTS])
 def test_the_allocation_of_a_rule_is_that_of_complexity(case):
     problem, rng = problem_of(case), np.random.default_rng(4)
-    part, game, best = make_allocation(problem.actions, 0.01), problem.game(), np.zeros(6)
+    kernel_, kernel, best = make_allocation(problem.actions, 0.01), problem.kernel(), np.zeros(6)
     for _ in range(3):  # each begins where the last one ended
         means = rng.random(6)
-        game.answers.argmax(means, best)
-        gap = part.solve(game, means, best)
+        kernel.answers.argmax(means, best)
+        gap = kernel_.solve(kernel, means, best)
         wanted = cg.complexity(problem, means, tolerance=1e-5)
         spare = np.zeros((2, 6))
-        found = game.answers.nearest(game.rewards, means, part.share, best, *spare)
+        found = kernel.answers.nearest_alternative(
+            kernel.rewards, means, kernel_.share, best, *spare
+        )
         assert 0.0 <= gap <= 0.01
-        assert 1.0 / 1.0101 <= found * wanted.time <= 1.0 + 2e-5
-        marginals = part.share.sum()
-        assert 1.0 - 1e-9 <= marginals <= problem.actions.largest() + 1e-9
+        assert 1.0 / 1.0101 <= found * wanted.characteristic_time <= 1.0 + 2e-5
+        marginals = kernel_.share.sum()
+        assert 1.0 - 1e-9 <= marginals <= problem.actions.max_size() + 1e-9
 
 
 def test_an_allocation_has_room_for_actions_however_often_it_is_worked_out():
     rng, best = np.random.default_rng(5), np.zeros(16)
     problem = cg.Problem(cg.Subsets(16, 3), cg.Arms(16), cg.Gaussian(0.1))
-    part, game = make_allocation(problem.actions, 0.01), problem.game()
+    kernel_, kernel = make_allocation(problem.actions, 0.01), problem.kernel()
     for _ in range(12):
         means = rng.normal(0.0, 0.1, 16)
-        game.answers.argmax(means, best)
-        assert 0.0 <= part.solve(game, means, best) <= 0.01
-    assert part.matrix.used[0] < part.matrix.rows.shape[0] / 2
+        kernel.answers.argmax(means, best)
+        assert 0.0 <= kernel_.solve(kernel, means, best) <= 0.01
+    assert kernel_.matrix.used[0] < kernel_.matrix.rows.shape[0] / 2
 
 
 def test_track_and_stop_follows_the_optimal_allocation():
@@ -223,9 +230,9 @@ def test_track_and_stop_follows_the_optimal_allocation():
 
 
 def test_track_and_stop_refuses_plays_with_levels():
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, level="per play"))
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, batch_effect="per play"))
     with refused("no-allocation", cg.InputError):
-        cg.TrackAndStop().setup(problem)
+        cg.TrackAndStop().bind(problem)
 
 
 # ---- P-FWS
@@ -252,36 +259,42 @@ def test_drawn_rivals_stop_where_the_public_code_stops():
     single rivals is exact.
     """
     problem, rule, draws = problem_of("best tree"), cg.Uniform(), 9
-    stopping = stopping_of(rule, cg.DrawnRivals(draws), problem, [0.3])
+    stopping = stopping_of(rule, cg.SampledAlternatives(draws), problem, [0.3])
     run = Run(
-        InitialState(problem, rule.setup(problem), stopping, 1, "python"), np.array(MEANS), 7, 2
+        InitialState(problem, rule.bind(problem), stopping, 1, "python"), np.array(MEANS), 7, 2
     )
     twin, seed, stopped = PublicCode(problem, rule, MEANS), 0, None
     for t in range(len(twin.start), 400):
         run.advance(t)
-        twin.mean, twin.counts = run.seen.mean.tolist(), run.seen.counts.tolist()
-        twin.best, share = arms_of(run.view.best), run.seen.counts / run.seen.counts.sum()
-        seed = seed or 1 + (int(abs(sum(run.seen.sums.tolist())) * 1e6) & LOW)
+        twin.mean, twin.counts = run.stats.mean.tolist(), run.stats.counts.tolist()
+        twin.best, share = arms_of(run.state.leader), run.stats.counts / run.stats.counts.sum()
+        seed = seed or 1 + (int(abs(sum(run.stats.sums.tolist())) * 1e6) & LOW)
         value, rival, _ = twin.search(share, draws, philox(seed, t))
-        assert run.view.evidence[0] == pytest.approx(t * value, rel=1e-9)
-        assert arms_of(run.view.rival) == rival
+        assert run.state.evidence[0] == pytest.approx(t * value, rel=1e-9)
+        assert arms_of(run.state.rival) == rival
         if t * value > 1.001 * math.log((1.0 + math.log(t)) / 0.3):
             stopped = t
             break
     assert stopped is not None and run.stops[0] == stopped and not stopping.validity.proved
-    judge, game, seen = run.game.judge, run.game, run.seen
-    assert judge.level(50, 0) == pytest.approx(1.001 * math.log((1.0 + math.log(50)) / 0.3))
+    stopping_kernel, kernel, stats = run.kernel.stopping, run.kernel, run.stats
+    assert stopping_kernel.critical_value(50, 0) == pytest.approx(
+        1.001 * math.log((1.0 + math.log(50)) / 0.3)
+    )
     exact = twin.against(twin.best, rival)[0] * stopped / sum(twin.counts)
-    assert judge.versus(game, seen, run.view.best, run.view.rival) == pytest.approx(exact)
-    nearest = judge.weakest(game, seen, run.view.best, run.view.rival, run.view.alternative)
+    assert stopping_kernel.evidence_against(
+        kernel, stats, run.state.leader, run.state.rival
+    ) == pytest.approx(exact)
+    nearest = stopping_kernel.least_evidence(
+        kernel, stats, run.state.leader, run.state.rival, run.state.alternative_means
+    )
     assert nearest <= exact * (1.0 + 1e-12)
 
 
 def test_draws_need_gaussian_values():
     problem = cg.Problem(cg.Arms(3), None, cg.Bernoulli())
     for make in (
-        lambda: cg.PFWS(draws=5).setup(problem),
-        lambda: cg.DrawnRivals(5).part(problem, np.array([0.1])),
+        lambda: cg.PFWS(n_draws=5).bind(problem),
+        lambda: cg.SampledAlternatives(5).kernel(problem, np.array([0.1])),
     ):
         with refused("draws-gaussian", cg.InputError, draws=5):
             make()
@@ -293,10 +306,10 @@ def test_draws_need_gaussian_values():
 def test_fws_lists_answers_and_says_where_there_are_too_many():
     problem = cg.Problem(cg.Subsets(40, 4), cg.Subsets(40, 4), cg.Gaussian(0.1))
     with refused("fws-lists", cg.InputError, limit=50_000):
-        cg.FWS().setup(problem)
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, level="per play"))
+        cg.FWS().bind(problem)
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, batch_effect="per play"))
     with refused("fws-levels", cg.InputError):
-        cg.FWS().setup(problem)
+        cg.FWS().bind(problem)
 
 
 def test_fws_explores_while_answers_are_tied():
@@ -318,28 +331,28 @@ def test_thompson_draws_normals_by_the_spread_that_is_stated():
         (cg.Gaussian(SIGMA), (0.2, 0.6)),
     ):
         problem = cg.Problem(cg.Arms(6), None, rewards, bounds=bounds)
-        part = cg.Thompson(samples=1, delta=0.1).setup(problem).fresh(None)[0]
+        kernel = cg.Thompson(n_samples=1, delta=0.1).bind(problem).start_run(None)[0]
         run = Run(
-            InitialState(problem, cg.Uniform().setup(problem), NEVER, 1, "python"),
+            InitialState(problem, cg.Uniform().bind(problem), NEVER, 1, "python"),
             np.array(MEANS),
             0,
             0,
         )
         run.advance(60)
-        recommend(run.game, run.seen, run.view)
-        part.choose(run.game, run.seen, run.view, np.random.default_rng(7))
+        update_recommendation(run.kernel, run.stats, run.state)
+        kernel.choose(run.kernel, run.stats, run.state, np.random.default_rng(7))
         level = math.log(12.0 * 36 * 60**2 / 0.1)
         scale = math.sqrt(level) / NormalDist().inv_cdf(0.9)
-        error = scale * rewards.spread(6) / np.sqrt(run.seen.counts)
-        drawn = run.seen.mean + error * np.random.default_rng(7).standard_normal(6)
+        error = scale * rewards.sub_gaussian_scale(6) / np.sqrt(run.stats.counts)
+        drawn = run.stats.mean + error * np.random.default_rng(7).standard_normal(6)
         here = drawn if bounds is None else np.clip(drawn, *bounds)
-        assert part.means == pytest.approx(here), (rewards, bounds)
-        assert bounds is None or (part.means != pytest.approx(drawn))
+        assert kernel.means == pytest.approx(here), (rewards, bounds)
+        assert bounds is None or (kernel.means != pytest.approx(drawn))
 
 
 def test_thompson_draws_from_the_posterior_where_sigma_is_not_known():
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(None))
-    assert not cg.Thompson().setup(problem).fresh(None)[0].stated
+    assert not cg.Thompson().bind(problem).start_run(None)[0].stated
 
 
 # ---- the delta of a run, and the unit of values
@@ -355,7 +368,7 @@ def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
 
     def rounds(one, delta):
         sim = cg.simulate(problem, MEANS, rule=one, delta=delta, max_rounds=90, **how)
-        return sim.leads.tolist()  # after 90 rounds none has stopped
+        return sim.final_leads.tolist()  # after 90 rounds none has stopped
 
     tiny = 1e-30
     assert rounds(rule(), [0.3, tiny]) == rounds(rule(delta=tiny), [0.3, tiny])
@@ -367,7 +380,7 @@ def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
         cg.Campaign.cross("one", [five], [rule(), rule(delta=0.05)], delta=0.05)
     setting = check_setting(problem, rule(), 0.07, "stylised", 0, 0.0, 2, 1, None, None)
     assert StudyState(setting).policy.numbers.rule == rule(delta=0.07)
-    assert rule() == rule(delta=None) and rule().at_deltas([0.2]).at_deltas([0.1]).delta == 0.2
+    assert rule() == rule(delta=None) and rule().with_deltas([0.2]).with_deltas([0.1]).delta == 0.2
 
 
 SCALED = {
@@ -375,10 +388,10 @@ SCALED = {
     "ttucb": TOP_TWO["ttucb"],
     "ttts": TOP_TWO["ttts"],
     "clucb": cg.CLUCB(),
-    "thompson": cg.Thompson(samples=2),
+    "thompson": cg.Thompson(n_samples=2),
     "p-fws": cg.PFWS(),
     "fws": cg.FWS(),
-    "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "track-and-stop": cg.TrackAndStop(recompute_factor=1.5),
     "frank-wolfe": cg.FrankWolfe(),
 }
 
@@ -402,14 +415,14 @@ def test_the_unit_of_the_values_changes_no_play(name):
 
 def test_csar_spends_its_budget_on_single_arms_and_ends_with_it():
     problem, rule = cg.Problem(cg.Arms(6), None, cg.Gaussian(0.5)), cg.CSAR(120)
-    run = Run(InitialState(problem, rule.setup(problem), NEVER, 1, "python"), np.array(MEANS), 7, 2)
+    run = Run(InitialState(problem, rule.bind(problem), NEVER, 1, "python"), np.array(MEANS), 7, 2)
     run.advance(120)
     assert run.rule.phase[0] == 6 and run.rule.decided.sum() == -4.0
     how = {"threshold": "csar", "runs": 4, "engine": "python"}
     sim = cg.simulate(problem, (3, 1, 1, 1, 0, 0), rule=rule, delta=0.1, **how)
     assert sim.rounds.tolist() == [120] * 4 and sim.correct.all() and not sim.validity.proved
     with refused("budget-too-small", cg.InputError, budget=11):
-        cg.CSAR(11).setup(problem)
+        cg.CSAR(11).bind(problem)
 
 
 # ---- engines
@@ -419,23 +432,23 @@ def both(problem, rule, rounds=300, stopping=NEVER):
     runs = []
     for engine in ("python", "compiled"):
         run = Run(
-            InitialState(problem, rule.setup(problem), stopping, 1, engine), np.array(MEANS), 3, 1
+            InitialState(problem, rule.bind(problem), stopping, 1, engine), np.array(MEANS), 3, 1
         )
         run.advance(rounds // 3)
         run.advance(rounds)
         runs.append(run)
     a, b = runs
-    assert same(tuple(a.seen), tuple(b.seen)) and same(tuple(a.view), tuple(b.view))
+    assert same(tuple(a.stats), tuple(b.stats)) and same(tuple(a.state), tuple(b.state))
     assert same(a.rule, b.rule) and a.rng.bit_generator.state == b.rng.bit_generator.state
 
 
 CHECKED = {
     "ttts": TOP_TWO["ttts"],
     "clucb": cg.CLUCB(),
-    "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "track-and-stop": cg.TrackAndStop(recompute_factor=1.5),
     "fws": cg.FWS(),
     "p-fws": cg.PFWS(),
-    "thompson": cg.Thompson(samples=3),
+    "thompson": cg.Thompson(n_samples=3),
     "csar": cg.CSAR(300),
     "frank-wolfe": cg.FrankWolfe(),
     "product-adahedge": cg.ProductAdaHedge(),
@@ -450,8 +463,8 @@ def test_a_rule_passes_the_conformance_check(name):
 
 @pytest.mark.compiled
 def test_both_engines_draw_the_same_rivals():
-    problem, rule = problem_of("two of six, best pair"), cg.PFWS(draws=6)
-    both(problem, rule, 90, stopping_of(rule, cg.DrawnRivals(6), problem, [1e-9]))
+    problem, rule = problem_of("two of six, best pair"), cg.PFWS(n_draws=6)
+    both(problem, rule, 90, stopping_of(rule, cg.SampledAlternatives(6), problem, [1e-9]))
 
 
 @pytest.mark.slow

@@ -69,9 +69,9 @@ STRUCTURES = (
 )
 CLOSED = STRUCTURES[:7]  # those whose sets can be listed
 PLAYED = {  # with less to draw, or to work out
-    "thompson": cg.Thompson(samples=2),
-    "ttts": cg.TopTwo(leader="sample", challenger="sample", beta=0.5, tries=10),
-    "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "thompson": cg.Thompson(n_samples=2),
+    "ttts": cg.TopTwo(leader="sample", challenger="sample", beta=0.5, max_resamples=10),
+    "track-and-stop": cg.TrackAndStop(recompute_factor=1.5),
 }
 MEANS = np.array([0.52, 0.31, 0.77, 0.12, 0.64, 0.41, 0.05])
 SAME = np.arange(7)
@@ -191,11 +191,11 @@ def test_nor_with_elimination_or_shares_of_given_actions(own):
         "eliminate": True,
     }
     own(r[o])
-    a = cg.simulate(first, MEANS, rule=cg.Informed(support), **settings)
+    a = cg.simulate(first, MEANS, rule=cg.FixedAllocation(support), **settings)
     own(o)
-    b = cg.simulate(second, MEANS[r], rule=cg.Informed(moved), **settings)
-    assert a.stops.tolist() == b.stops.tolist()
-    assert a.winners[..., r].tolist() == b.winners.tolist()
+    b = cg.simulate(second, MEANS[r], rule=cg.FixedAllocation(moved), **settings)
+    assert a.stopping_times.tolist() == b.stopping_times.tolist()
+    assert a.recommended[..., r].tolist() == b.recommended.tolist()
 
 
 def test_nor_does_a_study(own):
@@ -208,7 +208,7 @@ def test_nor_does_a_study(own):
             cg.Problem(relisted("paths", listing), cg.Arms(7), cg.Gaussian(0.3)),
             delta=0.2,
             seed=1,
-            min_pulls=2,
+            min_replicates=2,
         )
         mine = []
         for k in range(40):
@@ -240,7 +240,7 @@ def test_nor_do_its_batches_with_values_still_out(own):
                 cg.Problem(listed, None, cg.Gaussian(0.3)),
                 delta=0.01,
                 seed=1,
-                min_pulls=3,
+                min_replicates=3,
                 engine="python",
             )
             log, k = [], 0
@@ -264,11 +264,11 @@ def test_a_structure_under_other_numbers_has_the_same_sets_and_figures(structure
     for seed in range(1 if structure == "programme" else 2):  # its solver is slow
         order = np.random.default_rng(seed).permutation(7)
         called = np.argsort(order)
-        other = plain.numbered(order)
+        other = plain.permuted(order)
         assert other.d == plain.d
         if structure != "oracle":
-            sets = {tuple(sorted(called[list(chosen)].tolist())) for chosen in plain.sets()}
-            assert set(other.sets()) == sets
+            sets = {tuple(sorted(called[list(chosen)].tolist())) for chosen in plain.to_list()}
+            assert set(other.to_list()) == sets
             assert all(other.contains(chosen) for chosen in sets)
         for what in ("observable", "deciding"):
             assert getattr(other, what)() == set(called[sorted(getattr(plain, what)())].tolist())
@@ -278,13 +278,13 @@ def test_a_structure_under_other_numbers_has_the_same_sets_and_figures(structure
             "difference",
             "geometry",
             "exchange",
-            "size_bound",
-            "difference_bound",
+            "n_sets_bound",
+            "max_difference_bound",
         ):
             assert getattr(other, what)() == getattr(plain, what)()
-        assert {a for chosen in other.covering() for a in chosen} == other.observable()
+        assert {a for chosen in other.covering() for a in chosen} == other.observable_arms()
         again = np.random.default_rng(seed + 50).permutation(7)
-        twice, once = other.numbered(again), plain.numbered(order[again])
+        twice, once = other.permuted(again), plain.permuted(order[again])
         assert twice.covering() == once.covering()
 
 
@@ -309,7 +309,7 @@ def test_evidence_and_complexity_are_equivariant_to_the_last_bit(structure, best
         assert tuple(sorted(called[list(a.answer)].tolist())) == b.answer
         assert tuple(sorted(called[list(a.rival)].tolist())) == b.rival
     c, e = cg.complexity(first, means), cg.complexity(second, means[r])
-    assert (c.time, c.gap) == (e.time, e.gap)
+    assert (c.characteristic_time, c.duality_gap) == (e.characteristic_time, e.duality_gap)
     assert c.allocation[r].tolist() == e.allocation.tolist()
     moved = sorted((tuple(sorted(called[list(s)].tolist())), w) for s, w in c.support)
     assert moved == sorted(e.support)
@@ -337,7 +337,7 @@ def test_rounds_have_one_distribution_as_printed_and_reversed(rule):
 def test_relabelling_is_recorded_in_the_rows():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["a", "b", "c", "d"])
     settings = {"rule": "ofw", "runs": 3, "engine": "python", "delta": [0.1, 0.01]}
-    sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], relabel=True, **settings)
+    sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], shuffle_arms=True, **settings)
     assert [sorted(row) for row in sim.labels.tolist()] == [[0, 1, 2, 3]] * 3
     assert len({tuple(row) for row in sim.labels.tolist()}) > 1
     assert [row["labels"] for row in sim.rows()] == [
@@ -351,7 +351,7 @@ def test_relabelling_is_recorded_in_the_rows():
         delta=0.1,
         threshold="proved",
         rules=["ofw", "uniform"],
-        relabel=True,
+        shuffle_arms=True,
         runs=2,
         engine="python",
     )
@@ -363,7 +363,7 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
     instance = cg.Instance("four", problem, (0.5, 0.3, 0.2, 0.1))
     plain, other = (
         cg.Campaign.cross(
-            "c", [instance], ["ofw"], runs=2, threshold="stylised", relabel=word, delta=0.1
+            "c", [instance], ["ofw"], runs=2, threshold="stylised", shuffle_arms=word, delta=0.1
         )
         for word in (False, True)
     )
@@ -381,7 +381,7 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
         rule="ofw",
         threshold="stylised",
         runs=2,
-        relabel=True,
+        shuffle_arms=True,
         engine="python",
         delta=0.1,
     )
@@ -391,7 +391,7 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
 
 def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
     class Own(cg.Subsets):
-        def numbered(self, order):
+        def permuted(self, order):
             return None
 
     problem = cg.Problem(Own(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -401,14 +401,19 @@ def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
     assert runner.numbers(3).order.tolist() == [0, 1, 2, 3]
     with refused("not-numbered", InputError) as caught:
         cg.simulate(
-            problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", relabel=True, delta=0.1, threshold="proved"
+            problem,
+            [0.5, 0.3, 0.2, 0.1],
+            rule="ofw",
+            shuffle_arms=True,
+            delta=0.1,
+            threshold="proved",
         )
     assert "`numbered`" in caught.value.remedy and "Own" in caught.value.arguments["part"]
     with refused("must-be", InputError, name="relabel", value="yes"):
         cg.simulate(
             cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)),
             [0.5, 0.3, 0.2, 0.1],
-            relabel="yes",
+            shuffle_arms="yes",
             rule="lloo",
             delta=0.1,
             threshold="proved",

@@ -41,7 +41,7 @@ def found():
         rules=["ofw", "uniform"],
         thresholds=["proved", "stylised"],
         runs=6,
-        shrink=(1.0, 0.5),
+        gap_scales=(1.0, 0.5),
         engine="python",
     )
 
@@ -50,14 +50,14 @@ def test_rows_have_the_bound_the_limit_the_figures_and_the_label(found):
     rows = found.rows()
     assert len(rows) == 2 * 2 * 2 * 2 and {row["label"] for row in rows} == {"proved", "heuristic"}
     assert all((row["threshold"] == "gaussian") == (row["label"] == "proved") for row in rows)
-    time = cg.complexity(PROBLEM, MEANS).time
+    time = cg.complexity(PROBLEM, MEANS).characteristic_time
     for row in rows[:8]:
         level = make_threshold(row["threshold"], PROBLEM, [row["delta"]])
         assert row["shrink"] == 1.0 and row["answer"] == "w"
         end = row["limit"]
         assert (
-            level.level(int(end), 0) * time <= end
-            and level.level(int(end - 0.5), 0) * time > end - 0.5
+            level.critical_value(int(end), 0) * time <= end
+            and level.critical_value(int(end - 0.5), 0) * time > end - 0.5
         )
         assert row["bound"] == pytest.approx(math.log(1 / (2.4 * row["delta"])) * time, rel=1e-4)
         assert (
@@ -78,7 +78,7 @@ def test_the_runs_are_those_of_simulate(found):
         for row in found.rows()
         if (row["rule"], row["threshold"], row["shrink"]) == ("uniform", "stylised", 1.0)
     ]
-    assert [row["mean"] for row in own] == sim.stops.mean(axis=0).tolist()
+    assert [row["mean"] for row in own] == sim.stopping_times.mean(axis=0).tolist()
     assert (
         cg.plan(
             PROBLEM,
@@ -88,7 +88,7 @@ def test_the_runs_are_those_of_simulate(found):
             thresholds="stylised",
             runs=6,
             jobs=2,
-            shrink=1,
+            gap_scales=1,
         ).rows()[0]["mean"]
         == own[0]["mean"]
     )
@@ -165,16 +165,16 @@ def test_coins_need_fewer_rounds_than_bounded_values():
     """As docs/thresholds.md says: least where both are near 1/2."""
     for pair, share in (([0.5, 0.4], 0.96), ([0.3, 0.2], 0.7), ([0.1, 0.05], 0.25)):
         bounded, coins = (
-            cg.plan(cg.Problem(cg.Arms(2), None, rewards), pair, rules=None, shrink=1.0).rows()[0][
-                "limit"
-            ]
+            cg.plan(cg.Problem(cg.Arms(2), None, rewards), pair, rules=None, gap_scales=1.0).rows()[
+                0
+            ]["limit"]
             for rewards in (cg.Bounded(0, 1), cg.Bernoulli())
         )
         assert coins / bounded == pytest.approx(share, abs=0.01)
 
 
 def test_the_sentence_names_the_deltas_that_were_asked_and_no_other():
-    alone = cg.plan(PROBLEM, MEANS, delta=0.1, rules="ofw", runs=3, shrink=1.0, engine="python")
+    alone = cg.plan(PROBLEM, MEANS, delta=0.1, rules="ofw", runs=3, gap_scales=1.0, engine="python")
     assert str(alone.sentence) == (
         "Expect about {mean:,.0f} rounds with ofw at delta = 0.1 and the proved threshold (half of "
         "the runs need between {q25:,.0f} and {q75:,.0f}); no rule can do it in fewer than "
@@ -195,7 +195,7 @@ def test_caps_and_heuristics_are_in_the_sentence():
         thresholds="stylised",
         runs=4,
         max_rounds=5,
-        shrink=[1.0],
+        gap_scales=[1.0],
     )
     assert plan.rows()[0]["capped"] == 4 and plan.rows()[0]["rule"] == "mine"
     row, said = plan.rows()[0], str(plan.sentence)
@@ -217,7 +217,7 @@ def test_a_rule_with_its_own_stopping_has_no_limit():
         rules=["gcb-pe"],
         thresholds=["proved"],
         runs=2,
-        shrink=1.0,
+        gap_scales=1.0,
         engine="python",
         max_rounds=3000,
     )
@@ -235,7 +235,7 @@ def test_bounded_rewards_do_not_claim_a_bound_for_every_rule():
         cg.Problem(cg.Arms(3), None, cg.Bounded(0.0, 1.0)),
         [0.1, 0.05, 0.01],
         rules=None,
-        shrink=1.0,
+        gap_scales=1.0,
     )
     assert (
         "no rule" not in str(plan.sentence)
@@ -252,13 +252,15 @@ def test_bounded_rewards_do_not_claim_a_bound_for_every_rule():
         threshold="stylised",
         delta=0.1,
     )
-    assert math.isnan(sim.report()[0]["bound"]) and "no rule can" not in str(sim)
+    assert math.isnan(sim.summary()[0]["bound"]) and "no rule can" not in str(sim)
 
 
 def test_another_best_answer_after_shrinking_is_said():
     problem = cg.Problem(cg.Listed([[0], [1, 2]], 3), None, cg.Gaussian(0.1))
-    plan = cg.plan(problem, [1.0, 0.4, 0.4], rules=None, thresholds="stylised", shrink=[1.0, 0.1])
-    assert [case.answer for case in plan.cases] == [
+    plan = cg.plan(
+        problem, [1.0, 0.4, 0.4], rules=None, thresholds="stylised", gap_scales=[1.0, 0.1]
+    )
+    assert [case.answer for case in plan.scenarios] == [
         (0,),
         (1, 2),
     ] and "another answer is best: 1, 2 instead of 0" in str(plan)
@@ -280,7 +282,7 @@ def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
     lifted by epsilon.
     """
     problem, means, epsilon = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli()), [0.6, 0.55, 0.3], 0.3
-    found = cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=epsilon)
+    found = cg.plan(problem, means, delta=0.05, rules=None, gap_scales=1.0, epsilon=epsilon)
 
     def evidence(a, b, c):
         return min(
@@ -291,14 +293,14 @@ def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
     most = max(
         evidence(a / 60, b / 60, (60 - a - b) / 60) for a in range(1, 60) for b in range(1, 60 - a)
     )
-    assert most <= 1 / found.cases[0].complexity.time * (1 + 1e-6) <= 1.02 * most
-    assert evidence(*found.cases[0].complexity.allocation) >= 0.999 * most
+    assert most <= 1 / found.scenarios[0].complexity.characteristic_time * (1 + 1e-6) <= 1.02 * most
+    assert evidence(*found.scenarios[0].complexity.allocation) >= 0.999 * most
     (row,) = found.rows()
     assert row["bound"] is None and row["epsilon"] == epsilon
     assert (
         row["limit"]
         < 0.5
-        * cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=0.05).rows()[0][
+        * cg.plan(problem, means, delta=0.05, rules=None, gap_scales=1.0, epsilon=0.05).rows()[0][
             "limit"
         ]
     )
@@ -309,11 +311,13 @@ def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
 
 def test_with_epsilon_the_runs_are_those_of_simulate_and_ties_are_allowed():
     means, options = [0.5, 0.5, 0.1, 0.1], {"epsilon": 0.2, "seed": 3, "engine": "python"}
-    found = cg.plan(PROBLEM, means, delta=0.1, runs=4, shrink=[1.0, 0.5], progress=False, **options)
+    found = cg.plan(
+        PROBLEM, means, delta=0.1, runs=4, gap_scales=[1.0, 0.5], progress=False, **options
+    )
     runs = cg.simulate(
         PROBLEM, means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=4, **options
     )
-    assert found.cases[0].simulations[0].rounds.ravel().tolist() == runs.rounds.tolist()
+    assert found.scenarios[0].simulations[0].rounds.ravel().tolist() == runs.rounds.tolist()
     first = found.rows()[0]
     quartiles = [first[name] for name in ("q25", "median", "q75")]
     assert quartiles == np.percentile(runs.rounds, [25, 50, 75]).tolist()
@@ -338,7 +342,7 @@ def test_what_cannot_be_planned_is_said_in_a_sentence():
         with refused("must-be", name=name, value=value):
             cg.plan(PROBLEM, MEANS, **{name: value})
     with refused("must-be", of="plan", name="shrink", value="half"):
-        cg.plan(PROBLEM, MEANS, shrink="half")
+        cg.plan(PROBLEM, MEANS, gap_scales="half")
     with refused("must-be", of="plan", name="problem"):
         cg.plan(MEANS, PROBLEM)
     for kind, how in (
@@ -356,7 +360,7 @@ def test_what_cannot_be_planned_is_said_in_a_sentence():
     wide = {"what": "means with gaps x 3", "arm": "0", "low": 0.0, "high": 1.0}
     with refused("mean-outside", **wide) as caught:
         coins = cg.Problem(cg.Arms(2), None, cg.Bernoulli())
-        cg.plan(coins, [0.9, 0.2], rules=None, shrink=[3.0])
+        cg.plan(coins, [0.9, 0.2], rules=None, gap_scales=[3.0])
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 
 
@@ -385,7 +389,7 @@ def test_the_command_line_prints_the_same(tmp_path):
         rules="uniform",
         thresholds="stylised",
         runs=5,
-        shrink=1.0,
+        gap_scales=1.0,
     )
     result = CliRunner().invoke(
         app, ["plan", str(path), *options, "--plot", str(tmp_path / "picture")]
@@ -428,14 +432,16 @@ def test_who_leads_when_the_budget_ends_is_counted_by_hand():
             mine = runner.numbers(i)
             run = runner.begin(i, mine)
             run.advance(12)
-            leads = np.flatnonzero(mine.theirs(run.view.best)).tolist() == [int(np.argmax(MEANS))]
+            leads = np.flatnonzero(mine.theirs(run.state.leader)).tolist() == [
+                int(np.argmax(MEANS))
+            ]
             right.append(bool(one.correct[i]) if not one.capped[i] else leads)
             if one.capped[i]:
-                means = mine.theirs(run.seen.mean)
-                gap = np.sort(means)[-1] - means[np.flatnonzero(mine.theirs(run.view.rival))[0]]
-                assert sim.leads[i] == pytest.approx(gap)
-        assert one.leads_right.tolist() == right
+                means = mine.theirs(run.stats.mean)
+                gap = np.sort(means)[-1] - means[np.flatnonzero(mine.theirs(run.state.rival))[0]]
+                assert sim.final_leads[i] == pytest.approx(gap)
+        assert one.leader_correct.tolist() == right
         capped = one.capped
         if capped.any():
-            assert one.leader_rate == pytest.approx(np.array(right)[capped].mean())
+            assert one.leader_accuracy == pytest.approx(np.array(right)[capped].mean())
             assert f"of the {capped.sum()} runs that were capped" in str(one)

@@ -8,7 +8,15 @@ import pytest
 
 import combgame as cg
 from combgame.rules.presets import make_rule
-from combgame.simulation.runner import OWN, InitialState, Run, Runner, RunSpec, drawn, in_order
+from combgame.simulation.runner import (
+    OWN,
+    InitialState,
+    Run,
+    Runner,
+    RunSpec,
+    drawn,
+    ordered_results,
+)
 from combgame.stopping.registry import make_stopping
 from combgame.theory.stopping_time import root
 from tests.said import refused
@@ -48,7 +56,7 @@ def test_several_deltas_come_from_the_same_runs():
     together = cg.simulate(
         PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20, threshold="proved"
     )
-    assert together.stops.shape == (20, 3)
+    assert together.stopping_times.shape == (20, 3)
     with refused("several-deltas", cg.InputError, n=3) as caught:
         together.rounds
     assert "such as at(0.2)" in caught.value.remedy
@@ -59,14 +67,14 @@ def test_several_deltas_come_from_the_same_runs():
         assert together.at(delta).rounds.tolist() == alone.rounds.tolist()
         assert (
             together.at(delta).answers == alone.answers
-            and together.at(delta).report() == alone.report()
+            and together.at(delta).summary() == alone.summary()
         )
         assert (
             together.at(delta).correct.tolist() == alone.correct.tolist()
             and together.at(delta).error_rate == alone.error_rate
         )
-    assert np.all(together.stops[:, 0] <= together.stops[:, 2]) and np.all(
-        together.stops[:, 2] <= together.stops[:, 1]
+    assert np.all(together.stopping_times[:, 0] <= together.stopping_times[:, 2]) and np.all(
+        together.stopping_times[:, 2] <= together.stopping_times[:, 1]
     )
 
 
@@ -74,7 +82,7 @@ def test_several_deltas_come_from_the_same_runs():
 def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
     threshold, order = make_stopping("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
     run = Run(
-        InitialState(PROBLEM, make_rule("uniform").setup(PROBLEM), threshold, 1, "python"),
+        InitialState(PROBLEM, make_rule("uniform").bind(PROBLEM), threshold, 1, "python"),
         np.array(MEANS)[order],
         0,
         0,
@@ -83,14 +91,14 @@ def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
         if run.advance(t) == 0:
             break
         value = cg.evidence(
-            PROBLEM, run.seen.sums / np.maximum(run.seen.counts, 1), run.seen.counts
+            PROBLEM, run.stats.sums / np.maximum(run.stats.counts, 1), run.stats.counts
         ).value
         assert value == pytest.approx(
-            float(run.view.evidence[0]), rel=1e-12
+            float(run.state.evidence[0]), rel=1e-12
         )  # the arms are in another order there
-        assert run.view.evidence[0] <= threshold.threshold.level(t, 0)
+        assert run.state.evidence[0] <= threshold.threshold.critical_value(t, 0)
     assert run.stops[0] == t - 1 or run.stops[0] == t
-    assert run.view.evidence[0] > threshold.threshold.level(int(run.stops[0]), 0)
+    assert run.state.evidence[0] > threshold.threshold.critical_value(int(run.stops[0]), 0)
     assert (
         run.stops[0]
         == cg.simulate(
@@ -106,7 +114,7 @@ def test_caps_are_visible():
     )
     assert sim.capped.all() and sim.rounds.tolist() == [12] * 5 and sim.answers == [None] * 5
     assert not sim.correct.any() and sim.error_rate == 0.0
-    assert ">= 12" in str(sim) and sim.report()[0]["capped"] == 5
+    assert ">= 12" in str(sim) and sim.summary()[0]["capped"] == 5
 
 
 @pytest.mark.compiled
@@ -120,7 +128,7 @@ def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
         PROBLEM,
         [0.5, 0.5, 0.1, 0.1, 0.1],
         runs=3,
-        ties="run",
+        on_tie="run",
         max_rounds=500,
         rule="lloo",
         delta=0.1,
@@ -170,27 +178,31 @@ def test_runs_of_a_series_are_those_made_one_by_one(rule, threshold):
     for number in range(3):
         together, mine = runner.run(number), runner.numbers(number)
         own = np.array(means)[mine.order]
-        setup, told = runner.rule.setup(problem), runner.stopping
+        setup, told = runner.rule.bind(problem), runner.stopping
         alone = Run(InitialState(problem, setup, told, 2, "python"), own, 3, number)
         alone.advance(200)
-        assert together.stops.tolist() == alone.stops.tolist()
-        assert together.winners.tolist() == mine.theirs(alone.winners).tolist()
+        assert together.stopping_times.tolist() == alone.stopping_times.tolist()
+        assert together.recommended.tolist() == mine.theirs(alone.recommended).tolist()
 
 
 def test_the_characteristic_time_of_known_instances():
     two = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
     found = cg.complexity(two, [0.5, 0.0])
-    assert found.time == pytest.approx(8 / 0.25, rel=1e-4) and found.allocation == pytest.approx(
-        [0.5, 0.5], abs=1e-2
-    )
+    assert found.characteristic_time == pytest.approx(
+        8 / 0.25, rel=1e-4
+    ) and found.allocation == pytest.approx([0.5, 0.5], abs=1e-2)
     k3 = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
-    assert cg.complexity(k3, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(400.0, rel=1e-4)
-    threshold = make_stopping("stylised", k3, [0.1])
-    assert root(lambda t: t >= 400.0 * threshold.threshold.level(int(t), 0)) == pytest.approx(
-        1776, abs=2
+    assert cg.complexity(k3, [0.3, 0.29, 0.28, 0.23, 0.2]).characteristic_time == pytest.approx(
+        400.0, rel=1e-4
     )
+    threshold = make_stopping("stylised", k3, [0.1])
+    assert root(
+        lambda t: t >= 400.0 * threshold.threshold.critical_value(int(t), 0)
+    ) == pytest.approx(1776, abs=2)
     k2 = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.035))
-    assert cg.complexity(k2, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(52.87, rel=2e-4)
+    assert cg.complexity(k2, [0.3, 0.29, 0.28, 0.23, 0.2]).characteristic_time == pytest.approx(
+        52.87, rel=2e-4
+    )
 
 
 def test_evidence_is_taken_at_the_counts():
@@ -248,7 +260,7 @@ def test_an_answer_that_is_as_good_is_no_error():
         threshold="stylised",
         runs=30,
         max_rounds=400,
-        ties="run",
+        on_tie="run",
         engine="python",
     )
     assert (1,) in sim.answers and sim.error_rate == 0.0
@@ -266,7 +278,7 @@ def test_one_action_and_one_arm_are_handled():
 
 @pytest.mark.compiled
 def test_bounds_of_the_report():
-    row = cg.simulate(PROBLEM, MEANS, runs=3, rule="lloo", delta=0.1, threshold="proved").report()[
+    row = cg.simulate(PROBLEM, MEANS, runs=3, rule="lloo", delta=0.1, threshold="proved").summary()[
         0
     ]
     assert (
@@ -308,7 +320,7 @@ def test_simulate_and_compare_on_the_command_line(tmp_path):
         problem, means, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=4
     )
     assert one.exit_code == 0 and [row["mean"] for row in json.loads(one.output)] == [
-        row["mean"] for row in told.report()
+        row["mean"] for row in told.summary()
     ]
     both = command(
         "compare",
@@ -345,11 +357,11 @@ def test_the_command_line_does_not_advise_what_it_lacks(tmp_path):
 
 def test_threads_play_the_same_runs_in_the_same_order():
     runner = Runner(RunSpec(PROBLEM, MEANS, "uniform", 0.3, "stylised", 1, 300, "python"))
-    one, three = (list(in_order(runner, 12, jobs)) for jobs in (1, 3))
+    one, three = (list(ordered_results(runner, 12, jobs)) for jobs in (1, 3))
     assert len({result.rounds for result in one}) > 1
     for a, b in zip(one, three, strict=True):
-        assert a.stops.tolist() == b.stops.tolist() and a.lead == b.lead
-        assert a.winners.tolist() == b.winners.tolist()
+        assert a.stopping_times.tolist() == b.stopping_times.tolist() and a.lead == b.lead
+        assert a.recommended.tolist() == b.recommended.tolist()
 
 
 @pytest.mark.parametrize("end", ["an error", "nobody wants more"])
@@ -366,7 +378,7 @@ def test_whatever_ends_a_simulation_in_threads_ends_its_runs(end, monkeypatch):
         return number
 
     monkeypatch.setattr(Runner, "run", run)
-    results = in_order(runner, 9, 2)
+    results = ordered_results(runner, 9, 2)
     assert next(results) == 0
     if end == "an error":
         with pytest.raises(ValueError, match="a run failed"):

@@ -14,7 +14,7 @@ from scipy.special import log_ndtr
 
 import combgame as cg
 from combgame.engine.likelihood_ratio import differ
-from combgame.engine.state import View, vector
+from combgame.engine.state import RoundState, vector
 from combgame.engine.statistics import blank
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping._set_evidence import LEAST, MOST, conjugate, conjugates
@@ -102,7 +102,7 @@ def irreducible(structure):
     """The answers, and those pairs of them (I, J) whose difference is one detour (no third path
     lies between them) or one component; elsewhere, all pairs.
     """
-    sets = [frozenset(s) for s in structure.sets()]
+    sets = [frozenset(s) for s in structure.to_list()]
     pairs = itertools.permutations(sets, 2)
     if isinstance(structure, cg.Paths):
         return sets, {
@@ -123,10 +123,10 @@ class Asked:
     def __init__(self):
         self.met = []
 
-    def quote(self, best, arms, sign, n):
+    def price_arms(self, best, arms, sign, n):
         pass
 
-    def confront(self, best, arms, sign, n):
+    def evidence_against(self, best, arms, sign, n):
         assert len(set(arms[:n].tolist())) == n
         assert all((sign[i] < 0.0) == (best[arms[i]] > 0.5) for i in range(n))
         self.met.append(frozenset(arms[:n].tolist()))
@@ -140,7 +140,7 @@ def test_the_rivals_that_are_looked_at_suffice_and_share_delta():
     """
     for kind, structure in STRUCTURES.items():
         rng = np.random.default_rng(1)
-        part, d = structure.rivals(), structure.d
+        kernel, d = structure.union_bound(), structure.d
         sets, pairs = irreducible(structure)
         for _ in range(20):
             mu = rng.normal(size=d)
@@ -155,10 +155,12 @@ def test_the_rivals_that_are_looked_at_suffice_and_share_delta():
                     )
         for best in sets:
             rivals = [one for one in sets if (one, best) in pairs]
-            shares = [math.exp(part.odds(vector(one, d), vector(best, d))) for one in rivals]
+            shares = [
+                math.exp(kernel.log_weight(vector(one, d), vector(best, d))) for one in rivals
+            ]
             assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
             asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
-            part.scan(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
+            kernel.least_evidence(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
             assert len(set(asked.met)) == len(asked.met)
             assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
         if kind in ("chain", "square", "wide"):  # and no more is given away than need be
@@ -168,11 +170,11 @@ def test_the_rivals_that_are_looked_at_suffice_and_share_delta():
 def test_shares_of_paths_beyond_counting():
     """More paths than numbers: still a share, and a search that gives up with a bound."""
     chain = cg.Paths([(i // 2, i // 2 + 1) for i in range(2200)], 0, 1100)
-    assert chain.size() == 2**1100
-    part = chain.rivals()
+    assert chain.n_sets() == 2**1100
+    kernel = chain.union_bound()
     best, rival = vector(range(0, 2200, 2), 2200), vector([1, *range(2, 2200, 2)], 2200)
-    assert part.odds(best, rival) == pytest.approx(-math.log(2 * 1100 * 1101 / 2), abs=0.01)
-    assert cg.Matchings(200, 200).rivals() is None
+    assert kernel.log_weight(best, rival) == pytest.approx(-math.log(2 * 1100 * 1101 / 2), abs=0.01)
+    assert cg.Matchings(200, 200).union_bound() is None
 
 
 # ---- the evidence
@@ -216,16 +218,18 @@ def scene(kind, seed, sigma, bounds=None, epsilon=0.0, deltas=(0.1,)):
     problem = cg.Problem(structure, None, cg.Gaussian(sigma), bounds=bounds)
     counts = np.round(10 ** rng.uniform(0.7, 4, d))
     mean = rng.normal(size=d) * 10 ** rng.uniform(-2, 0)
-    seen, total = blank(d), counts.sum()
-    seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
-    seen.weighed[0] = total * rng.uniform(0.7, 1.3, d)
-    seen.weighed[1] = seen.weighed[0] ** 2 / counts * rng.uniform(1.0, 1.5, d)
-    seen.weighed[3] = mean + rng.normal(size=d) * 0.02
+    stats, total = blank(d), counts.sum()
+    stats.counts[:], stats.mean[:], stats.sums[:] = counts, mean, mean * counts
+    stats.weighted_sums[0] = total * rng.uniform(0.7, 1.3, d)
+    stats.weighted_sums[1] = stats.weighted_sums[0] ** 2 / counts * rng.uniform(1.0, 1.5, d)
+    stats.weighted_sums[3] = mean + rng.normal(size=d) * 0.02
     stopping = make_stopping("mixture", problem, list(deltas), epsilon=epsilon)
-    game = stopping.on(problem.game(), seen)
+    kernel = stopping.on(problem.kernel(), stats)
     best, rival, alternative = np.zeros((3, d))
-    game.answers.argmax(np.array([game.rewards.project(x, a) for a, x in enumerate(mean)]), best)
-    return problem, game, seen, View(best, rival, alternative, np.zeros(1), np.zeros(d))
+    kernel.answers.argmax(
+        np.array([kernel.rewards.project(x, a) for a, x in enumerate(mean)]), best
+    )
+    return problem, kernel, stats, RoundState(best, rival, alternative, np.zeros(1), np.zeros(d))
 
 
 @pytest.mark.slow
@@ -241,26 +245,26 @@ def test_own_mixtures_against_every_rival(kind, seed, spread, boxed, epsilon):
     rng, d = np.random.default_rng(seed), STRUCTURES[kind].d
     sigma = {"one": 0.3, "some": rng.uniform(0.05, 2, d), "extreme": 10 ** rng.uniform(-5, 0, d)}
     box = (-1.0, 1.0) if boxed else None
-    problem, game, seen, view = scene(kind, seed, sigma[spread], box, epsilon)
-    judge, best = game.judge, view.best
-    judge.look(game, seen, view)
-    std, lift = problem.rewards.spread(d), epsilon / problem.answers.largest()
-    m = seen.mean + lift * best
+    problem, kernel, stats, state = scene(kind, seed, sigma[spread], box, epsilon)
+    stopping_kernel, best = kernel.stopping, state.leader
+    stopping_kernel.evaluate(kernel, stats, state)
+    std, lift = problem.rewards.sub_gaussian_scale(d), epsilon / problem.answers.max_size()
+    m = stats.mean + lift * best
     free = box is None or epsilon > 0
-    for other in itertools.islice(problem.answers.iterate(), 12):
-        n = differ(best, vector(other, d), judge.arms, judge.sign)
+    for other in itertools.islice(problem.answers.__iter__(), 12):
+        n = differ(best, vector(other, d), stopping_kernel.arms, stopping_kernel.sign)
         if n == 0:
             continue
-        arms, sign = judge.arms[:n], judge.sign[:n]
+        arms, sign = stopping_kernel.arms[:n], stopping_kernel.sign[:n]
         for a, s in zip(arms, sign, strict=True):
-            judge.weigher.ready(a, 0 if s < 0 else 1)
-        value, each = judge.weigher.own(judge.arms, judge.sign, n), []
+            stopping_kernel.weigher.prepare_arm(a, 0 if s < 0 else 1)
+        value, each = stopping_kernel.weigher.own(stopping_kernel.arms, stopping_kernel.sign, n), []
         side = (sign > 0).astype(int)
         ends = (-np.inf, np.inf) if free else box
         low = np.where(sign < 0, m[arms] - ends[1], ends[0] - m[arms])
         high = np.where(sign < 0, m[arms] - ends[0], ends[1] - m[arms])
         for row in SCALES:
-            c, count = row[side], seen.counts[arms]
+            c, count = row[side], stats.counts[arms]
             wide, fee = std[arms] * np.sqrt(count + c) / count, 0.5 * np.log1p(count / c).sum()
             lead = float(-(sign * m[arms]).sum())
             each.append(math.log(row[4]) + naive_own(low, high, wide, row[2 + side], fee, lead))
@@ -293,16 +297,16 @@ def test_the_shared_mixture_is_the_integral_that_it_claims_to_be(seed, boxed):
     mean = np.array([rng.uniform(0.1, 0.6), 0.0])
     box = (-0.1, 0.45) if boxed else None
     problem = cg.Problem(cg.Listed([(0,), (1,)], 2), None, cg.Gaussian(sigma), bounds=box)
-    seen, even = blank(2), mean + rng.normal(size=2) * 0.03
-    seen.counts[:], seen.mean[:] = counts, mean
+    stats, even = blank(2), mean + rng.normal(size=2) * 0.03
+    stats.counts[:], stats.mean[:] = counts, mean
     total = counts.sum() * rng.uniform(0.8, 1.2, 2)
     square = total**2 / counts * rng.uniform(1.0, 1.5, 2)
-    seen.weighed[:] = np.array([total, square, np.zeros(2), even])
-    judge = make_stopping("mixture", problem, [0.1]).on(problem.game(), seen).judge
-    judge.weigher.face(seen, np.array([1.0, 0.0]), 0.0)
-    judge.weigher.ready(0, 0)
-    judge.weigher.ready(1, 1)
-    value = judge.weigher.joint(np.array([0, 1]), np.array([-1.0, 1.0]), 2)
+    stats.weighted_sums[:] = np.array([total, square, np.zeros(2), even])
+    stopping_kernel = make_stopping("mixture", problem, [0.1]).on(problem.kernel(), stats).stopping
+    stopping_kernel.weigher.set_leader(stats, np.array([1.0, 0.0]), 0.0)
+    stopping_kernel.weigher.prepare_arm(0, 0)
+    stopping_kernel.weigher.prepare_arm(1, 1)
+    value = stopping_kernel.weigher.joint(np.array([0, 1]), np.array([-1.0, 1.0]), 2)
     lead, each = even[0] - even[1], []
     low, high = (
         (-30 * lead, 30 * lead)
@@ -343,36 +347,46 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
     rng, d = np.random.default_rng(seed), STRUCTURES[kind].d
     sigma = {"one": 0.3, "some": rng.uniform(0.05, 2, d), "extreme": 10 ** rng.uniform(-5, 0, d)}
     box = (-1.0, 1.0) if boxed else None
-    problem, game, seen, view = scene(kind, seed, sigma[spread], box, epsilon)
-    best, judge = view.best, game.judge
-    looked = judge.look(game, seen, view)
+    problem, kernel, stats, state = scene(kind, seed, sigma[spread], box, epsilon)
+    best, stopping_kernel = state.leader, kernel.stopping
+    looked = stopping_kernel.evaluate(kernel, stats, state)
     rival, alternative = np.zeros((2, d))
-    least = judge.weakest(game, seen, best, rival, alternative)
+    least = stopping_kernel.least_evidence(kernel, stats, best, rival, alternative)
     leader, (_, pairs) = frozenset(np.flatnonzero(best)), irreducible(problem.answers)
     each, bounds = {}, {}
     for i, j in pairs:
         if i == leader:
             other = vector(j, d)
-            each[j] = judge.versus(game, seen, best, other)
-            n = differ(best, other, judge.arms, judge.sign)
-            offers = judge.weigher.offer[:, judge.arms[:n]].sum(axis=1) + judge.weigher.base
-            evidence = each[j] - judge.rivals.odds(best, other)
+            each[j] = stopping_kernel.evidence_against(kernel, stats, best, other)
+            n = differ(best, other, stopping_kernel.arms, stopping_kernel.sign)
+            offers = (
+                stopping_kernel.weigher.arm_prices[:, stopping_kernel.arms[:n]].sum(axis=1)
+                + stopping_kernel.weigher.base
+            )
+            evidence = each[j] - stopping_kernel.rivals.log_weight(best, other)
             assert offers.max() <= evidence + 0.01 * (1 + abs(evidence))
-            about = judge.arms, judge.sign, n  # half of either mixture
-            half = np.logaddexp(judge.weigher.own(*about), judge.weigher.joint(*about)) - LN2
+            about = stopping_kernel.arms, stopping_kernel.sign, n  # half of either mixture
+            half = (
+                np.logaddexp(
+                    stopping_kernel.weigher.own(*about), stopping_kernel.weigher.joint(*about)
+                )
+                - LN2
+            )
             assert evidence == pytest.approx(half, rel=1e-9, abs=1e-9)
             bounds[j] = offers
     true = min(each.values())
     assert true - 1e-7 * (1 + abs(true)) <= least <= true + 0.01 * (1 + abs(true))
     assert each[frozenset(np.flatnonzero(rival))] == pytest.approx(least, rel=1e-7, abs=1e-7)
     assert looked >= least - 1e-6 * (1 + abs(least))
-    assert looked <= judge.floor or looked == pytest.approx(least, rel=1e-2, abs=1e-2)
+    assert looked <= stopping_kernel.floor or looked == pytest.approx(least, rel=1e-2, abs=1e-2)
     far = max(each, key=each.get)
     floor = 0.5 * (true + each[far])
     if true < floor < math.inf:  # one that is below it is enough
-        some = judge.rivals.scan(judge.weigher, best, floor, each[far], vector(far, d))
+        some = stopping_kernel.rivals.least_evidence(
+            stopping_kernel.weigher, best, floor, each[far], vector(far, d)
+        )
         assert true - 1e-7 * (1 + abs(true)) <= some <= floor
-    tied = alternative + epsilon / problem.answers.largest() * best
+    tied = alternative + epsilon / problem.answers.max_size() * best
     if box is None:
         assert tied @ rival >= tied @ best - 1e-9
 
@@ -381,14 +395,22 @@ def test_epsilon_is_what_the_leader_is_lifted_by_in_all():
     for kind in ("list", "tangled", "square"):
         found = []
         for epsilon in (0.3, 0.0):
-            problem, game, seen, view = scene(kind, 5, 0.3, epsilon=epsilon)
+            problem, kernel, stats, state = scene(kind, 5, 0.3, epsilon=epsilon)
             if epsilon == 0.0:
-                lift = 0.3 / problem.answers.largest() * view.best
-                seen.mean[:], seen.weighed[3] = seen.mean + lift, seen.weighed[3] + lift
-            game.judge.look(game, seen, view)
-            others = (vector(s, problem.d) for s in problem.answers.sets())
-            others = [one for one in others if (one != view.best).any()]
-            found.append([game.judge.versus(game, seen, view.best, one) for one in others])
+                lift = 0.3 / problem.answers.max_size() * state.leader
+                stats.mean[:], stats.weighted_sums[3] = (
+                    stats.mean + lift,
+                    stats.weighted_sums[3] + lift,
+                )
+            kernel.stopping.evaluate(kernel, stats, state)
+            others = (vector(s, problem.d) for s in problem.answers.to_list())
+            others = [one for one in others if (one != state.leader).any()]
+            found.append(
+                [
+                    kernel.stopping.evidence_against(kernel, stats, state.leader, one)
+                    for one in others
+                ]
+            )
         assert found[0] == pytest.approx(found[1], rel=1e-6, abs=1e-6), kind
 
 
@@ -401,29 +423,41 @@ def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, monkeypatch):
         rng, d = np.random.default_rng(seed), structure.d
         problem = cg.Problem(structure, None, cg.Gaussian(0.3))
         counts, mean = np.round(10 ** rng.uniform(1.5, 3.5, d)), rng.normal(size=d) * 0.3
-        seen = blank(d)
-        seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
+        stats = blank(d)
+        stats.counts[:], stats.mean[:], stats.sums[:] = counts, mean, mean * counts
         total = counts.sum()
-        seen.weighed[0], seen.weighed[1], seen.weighed[3] = total, total**2 / counts, mean
-        game = make_stopping("mixture", problem, [0.1]).on(problem.game(), seen)
+        stats.weighted_sums[0], stats.weighted_sums[1], stats.weighted_sums[3] = (
+            total,
+            total**2 / counts,
+            mean,
+        )
+        kernel = make_stopping("mixture", problem, [0.1]).on(problem.kernel(), stats)
         best, rival, alternative = np.zeros((3, d))
-        game.answers.argmax(mean, best)
-        view = View(best, rival, alternative, np.zeros(1), np.zeros(d))
-        judge = game.judge
-        judge.look(game, seen, view)
+        kernel.answers.argmax(mean, best)
+        state = RoundState(best, rival, alternative, np.zeros(1), np.zeros(d))
+        stopping_kernel = kernel.stopping
+        stopping_kernel.evaluate(kernel, stats, state)
         leader = frozenset(np.flatnonzero(best).tolist())
         rivals = [s for s in sets if (leader, s) in pairs]
-        each = [judge.versus(game, seen, best, vector(s, d)) for s in rivals]
+        each = [stopping_kernel.evidence_against(kernel, stats, best, vector(s, d)) for s in rivals]
         far = vector(max(rivals, key=lambda s, i=leader: len(s ^ i)), d)
-        begin = judge.versus(game, seen, best, far)
+        begin = stopping_kernel.evidence_against(kernel, stats, best, far)
         for most in gave_up:
             monkeypatch.setattr(detours_module, "LIMIT", most)
             monkeypatch.setattr(components_module, "LIMIT", most)
             above = max(begin, min(each) + 5.0)
-            value = judge.rivals.scan(judge.weigher, best, -math.inf, above, far)
+            value = stopping_kernel.rivals.least_evidence(
+                stopping_kernel.weigher, best, -math.inf, above, far
+            )
             assert value <= min(each) + 1e-9, (seed, most)
             gave_up[most] += value < min(each) - 1e-9
-            assert judge.look(game, seen, view) <= max(judge.floor, min(each)) + 1e-9, (seed, most)
+            assert (
+                stopping_kernel.evaluate(kernel, stats, state)
+                <= max(stopping_kernel.floor, min(each)) + 1e-9
+            ), (
+                seed,
+                most,
+            )
     assert gave_up[0] and gave_up[2] and gave_up[5]
 
 
@@ -490,24 +524,28 @@ def test_weights_are_those_of_the_values_so_far():
     problem = cg.Problem(cg.grid_network(6), None, cg.Gaussian(1.0))
     stopping, means = make_stopping("mixture", problem, [1e-9]), np.zeros(problem.d)
     run = Run(
-        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"), means, 0, 0
+        InitialState(problem, cg.FrankWolfe().bind(problem), stopping, 1, "python"), means, 0, 0
     )
     total, pulls, sums = 0.0, np.zeros(problem.d), np.zeros((3, problem.d))
-    before = run.seen.sums + run.seen.rest
+    before = run.stats.sums + run.stats.compensation
     for t in range(1, 80):
         run.advance(t)
-        played = run.seen.counts > pulls
-        x = run.seen.sums + run.seen.rest - before
-        before, total, pulls = run.seen.sums + run.seen.rest, run.seen.counts.sum(), pulls + played
+        played = run.stats.counts > pulls
+        x = run.stats.sums + run.stats.compensation - before
+        before, total, pulls = (
+            run.stats.sums + run.stats.compensation,
+            run.stats.counts.sum(),
+            pulls + played,
+        )
         v = np.where(played, total / np.maximum(pulls, 1.0), 0.0)
         sums += np.array([v, v**2, v * x])
-    w = run.seen.weighed
+    w = run.stats.weighted_sums
     assert w[:2] == pytest.approx(sums[:2], rel=1e-12)
     assert w[2] + w[0] * w[3] == pytest.approx(sums[2], rel=1e-9, abs=1e-6)
 
 
 def weighed(study):
-    return study._session._state.history.seen.weighed
+    return study._session._state.history.stats.weighted_sums
 
 
 def test_weights_in_a_study_are_fixed_when_a_round_is_asked_for():
@@ -572,34 +610,44 @@ def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
     d, bounds = structure.d, (0.1, 0.8) if boxed else None
     problem = cg.Problem(structure, None, cg.Bernoulli(), bounds=bounds)
     counts = np.floor(10.0 ** rng.uniform(0.5, 3.5, d))
-    seen, total = blank(d), counts.sum()
+    stats, total = blank(d), counts.sum()
     ones = rng.binomial(counts.astype(int), rng.uniform(0.0, 1.0, d) ** rng.integers(1, 4))
-    seen.counts[:], seen.sums[:], seen.mean[:] = counts, ones, ones / counts
-    seen.weighed[0], seen.weighed[1], seen.weighed[3] = total, total**2 / counts, seen.mean
-    stopping = make_stopping("mixture", problem, [0.3])
-    game = stopping.on(problem.game(), seen)
-    best, rival, alternative = np.zeros((3, d))
-    game.answers.argmax(
-        np.array([game.rewards.project(x, a) for a, x in enumerate(seen.mean)]), best
+    stats.counts[:], stats.sums[:], stats.mean[:] = counts, ones, ones / counts
+    stats.weighted_sums[0], stats.weighted_sums[1], stats.weighted_sums[3] = (
+        total,
+        total**2 / counts,
+        stats.mean,
     )
-    view = View(best, rival, alternative, np.zeros(1), np.zeros(d))
-    value, judge, each = game.judge.look(game, seen, view), game.judge, []
+    stopping = make_stopping("mixture", problem, [0.3])
+    kernel = stopping.on(problem.kernel(), stats)
+    best, rival, alternative = np.zeros((3, d))
+    kernel.answers.argmax(
+        np.array([kernel.rewards.project(x, a) for a, x in enumerate(stats.mean)]), best
+    )
+    state = RoundState(best, rival, alternative, np.zeros(1), np.zeros(d))
+    value, stopping_kernel, each = (
+        kernel.stopping.evaluate(kernel, stats, state),
+        kernel.stopping,
+        [],
+    )
     low, high = np.array(problem.low), np.array(problem.high)
-    for other in itertools.islice(structure.iterate(), 12):
-        n = differ(best, vector(other, d), judge.arms, judge.sign)
+    for other in itertools.islice(structure.__iter__(), 12):
+        n = differ(best, vector(other, d), stopping_kernel.arms, stopping_kernel.sign)
         if n == 0:
             continue
-        arms, sign = judge.arms[:n].copy(), judge.sign[:n].copy()
-        own = judge.weigher.inner.confront(best, arms, sign, n)
+        arms, sign = stopping_kernel.arms[:n].copy(), stopping_kernel.sign[:n].copy()
+        own = stopping_kernel.weigher.inner.evidence_against(best, arms, sign, n)
         leader = tuple(np.flatnonzero(best))
-        exact = naive.distance("bernoulli", seen.mean, counts, leader, other, np.ones(d), low, high)
+        exact = naive.transportation_cost(
+            "bernoulli", stats.mean, counts, leader, other, np.ones(d), low, high
+        )
         fees = sum(
             naive.true_regret(naive.ratio(counts[a]), naive.ratio(float(ones[a]))) for a in arms
         )
         expected = np.logaddexp(math.log(0.75) + own, math.log(0.25) + exact - fees)
-        claimed = judge.weigher.confront(best, arms, sign, n)
+        claimed = stopping_kernel.weigher.evidence_against(best, arms, sign, n)
         assert claimed <= expected + 1e-6 * (1 + abs(expected))
         assert claimed == pytest.approx(expected, rel=1e-4, abs=1e-4) or exact == math.inf
-        each.append(claimed + judge.rivals.odds(best, vector(other, d)))
-    if value > judge.floor:
+        each.append(claimed + stopping_kernel.rivals.log_weight(best, vector(other, d)))
+    if value > stopping_kernel.floor:
         assert value <= min(each) + 1e-9

@@ -67,13 +67,13 @@ def mixture(x, y, n, ones, m, others):
 
 def taken(n, ones, m, others, low=(0.0, 0.0), high=(1.0, 1.0)):
     """What is claimed to be its minimum over a shared mean, and where."""
-    seen = blank(2)
-    seen.counts[:], seen.sums[:] = (n, m), (ones, others)
-    seen.mean[:] = seen.sums / seen.counts
-    part = coins(seen, np.array(low), np.array(high))
-    part.ready(0, 0)
-    part.ready(1, 1)
-    return part.least(seen.mean, 0, 1, math.inf), float(part.at[0])
+    stats = blank(2)
+    stats.counts[:], stats.sums[:] = (n, m), (ones, others)
+    stats.mean[:] = stats.sums / stats.counts
+    kernel = coins(stats, np.array(low), np.array(high))
+    kernel.prepare_arm(0, 0)
+    kernel.prepare_arm(1, 1)
+    return kernel.minimise(stats.mean, 0, 1, math.inf), float(kernel.at[0])
 
 
 def claimed(*arms):
@@ -89,13 +89,13 @@ def exactly(n, ones, m, others, at, low=0.0, high=1.0):
 
 
 def test_every_scale_has_expectation_one():
-    part = coins(blank(2), np.zeros(2), np.ones(2))
+    kernel = coins(blank(2), np.zeros(2), np.ones(2))
     for n, mu, side in product((1, 7, 40), (0.001, 0.3, 0.99), (0, 1)):
         for k in range(CHANCES.size - 1):
             total, before = 0.0, -math.inf
             for hits in range(n + 1):  # ones of an arm i, zeros of an arm j: mu is their chance
                 value = coin(
-                    part.nodes[side, k], part.more[side, k], part.chance[side], n, hits, mu
+                    kernel.nodes[side, k], kernel.more[side, k], kernel.chance[side], n, hits, mu
                 )[0]
                 assert value >= before  # and it rises in them
                 before = value
@@ -104,13 +104,13 @@ def test_every_scale_has_expectation_one():
 
 
 def test_so_has_every_scale_that_moves_both_alike():
-    part = coins(blank(2), np.zeros(2), np.ones(2))
+    kernel = coins(blank(2), np.zeros(2), np.ones(2))
     for (n, m, mu), k in product(
         ((1, 1, 0.3), (7, 2, 0.01), (7, 2, 0.6), (12, 20, 0.3)), range(CHANCES.size - 1)
     ):
         total = 0.0
         for ones, zeros in product(range(n + 1), range(m + 1)):
-            value = alike(part.along[0, k], part.along[1, k], n, ones, m, zeros, mu)[0]
+            value = alike(kernel.along[0, k], kernel.along[1, k], n, ones, m, zeros, mu)[0]
             chance = math.comb(n, ones) * mu**ones * (1 - mu) ** (n - ones)
             chance *= math.comb(m, zeros) * (1 - mu) ** zeros * mu ** (m - zeros)
             total += chance * math.exp(value)
@@ -121,12 +121,16 @@ def test_so_has_every_scale_that_moves_both_alike():
 @given(seed=st.integers(0, 10**6))
 def test_slopes_and_curvatures(seed):
     rng = np.random.default_rng(seed)
-    part, k, x = coins(blank(2), np.zeros(2), np.ones(2)), int(rng.integers(11)), rng.uniform(0, 1)
+    kernel, k, x = (
+        coins(blank(2), np.zeros(2), np.ones(2)),
+        int(rng.integers(11)),
+        rng.uniform(0, 1),
+    )
     n, m = rng.integers(1, 300, 2)
     arms = n, rng.integers(n + 1), m, rng.integers(m + 1)
     step = 1e-4 * min(x, 1 - x, 0.1)
     low, here, high = (
-        alike(part.along[0, k], part.along[1, k], *arms, z) for z in (x - step, x, x + step)
+        alike(kernel.along[0, k], kernel.along[1, k], *arms, z) for z in (x - step, x, x + step)
     )
     assert (high[0] - low[0]) / (2 * step) == pytest.approx(here[1], rel=1e-3, abs=1e-3)
     assert (high[1] - low[1]) / (2 * step) == pytest.approx(here[2], rel=1e-2, abs=1e-2)
@@ -170,14 +174,14 @@ def test_any_count():
 
 
 def test_other_values_as_many_give_another_least():
-    seen = blank(2)
-    seen.counts[:] = 1e14
-    part = coins(seen, np.zeros(2), np.ones(2))
+    stats = blank(2)
+    stats.counts[:] = 1e14
+    kernel = coins(stats, np.zeros(2), np.ones(2))
     for ones in (1e14, 5e13 + 2e8):
-        seen.sums[:], seen.mean[:] = (ones, 5e13), (ones / 1e14, 0.5)
-        part.ready(0, 0)
-        part.ready(1, 1)
-        value = part.least(seen.mean, 0, 1, math.inf)
+        stats.sums[:], stats.mean[:] = (ones, 5e13), (ones / 1e14, 0.5)
+        kernel.prepare_arm(0, 0)
+        kernel.prepare_arm(1, 1)
+        value = kernel.minimise(stats.mean, 0, 1, math.inf)
         assert value == pytest.approx(claimed(1e14, ones, 1e14, 5e13), rel=1e-9)
 
 
@@ -222,9 +226,9 @@ def test_never_more_than_for_bounded_values_and_far_fewer_near_the_ends():
         ([0.6, 0.59], 1.0),
     ):
         limits = [
-            cg.plan(cg.Problem(cg.Arms(len(means)), None, one), means, rules=None, shrink=1).rows()[
-                0
-            ]["limit"]
+            cg.plan(
+                cg.Problem(cg.Arms(len(means)), None, one), means, rules=None, gap_scales=1
+            ).rows()[0]["limit"]
             for one in (cg.Bernoulli(), cg.Bounded(0, 1))
         ]
         assert limits[0] <= most * limits[1]

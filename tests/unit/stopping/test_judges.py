@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.engine.kernels import leaves_of
-from combgame.engine.round import recommend
+from combgame.engine.kernels import iter_leaves
+from combgame.engine.round import update_recommendation
 from combgame.engine.statistics import blank
 from combgame.rules.presets import make_rule
 from combgame.simulation.runner import InitialState, Run
@@ -60,17 +60,17 @@ def coins_seen(structure, rng, epsilon):
     d, problem = structure.d, cg.Problem(structure, None, cg.Bernoulli())
     counts = np.floor(10.0 ** rng.uniform(0.3, 4, d))
     ones = rng.binomial(counts.astype(int), rng.uniform(0.0, 1.0, d) ** rng.integers(1, 4))
-    stopping, game, seen = watched(problem, "mixture", ones / counts, counts)
-    seen.sums[:] = ones
+    stopping, kernel, stats = watched(problem, "mixture", ones / counts, counts)
+    stats.sums[:] = ones
 
     def least(i, j):
         return of_coins.claimed(counts[i], ones[i], counts[j], ones[j])
 
-    return stopping, game, seen, least
+    return stopping, kernel, stats, least
 
 
 def students_seen(structure, rng, epsilon):
-    d, problem = structure.d, cg.Problem(structure, None, cg.Gaussian(shared=False))
+    d, problem = structure.d, cg.Problem(structure, None, cg.Gaussian(shared_sigma=False))
     counts, spread = np.floor(10.0 ** rng.uniform(0.5, 4, d)), 10.0 ** rng.uniform(-1, 1, d)
     mean = rng.normal(size=d) * 10 ** rng.uniform(-1, 1)
     squares = spread * (counts - 1)
@@ -79,12 +79,12 @@ def students_seen(structure, rng, epsilon):
 
 def shared_seen(structure, rng, epsilon, groups=True):
     d = structure.d
-    problem = cg.Problem(structure, None, cg.Gaussian(shared=groups))
+    problem = cg.Problem(structure, None, cg.Gaussian(shared_sigma=groups))
     counts, mean = np.floor(10.0 ** rng.uniform(0.5, 3, d)), rng.normal(size=d)
     stopping = make_stopping("mixture", problem, [0.1], epsilon=epsilon)
     noise = [(60.0, rng.uniform(1, 90))] * (1 if groups is True else 2)
-    seen = of_shared.filled(counts, mean, noise, problem.rewards.groups(d))
-    return stopping, stopping.on(problem.game(), seen), seen, None
+    stats = of_shared.filled(counts, mean, noise, problem.rewards.variance_groups(d))
+    return stopping, stopping.on(problem.kernel(), stats), stats, None
 
 
 def groups_seen(structure, rng, epsilon):
@@ -112,25 +112,27 @@ def test_a_judge_takes_the_least_of_all_exchanges(values, kind, seed, epsilon):
     test_stopping.py.)
     """
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
-    stopping, game, seen, claimed = SEEN[values](structure, rng, epsilon)
-    mean, counts = seen.mean.copy(), seen.counts.copy()
-    best, rival, _, value = looked(game, seen, mean, counts)
-    part, lifted = game.judge.pairs, mean + epsilon / structure.largest() * best
+    stopping, problem, stats, claimed = SEEN[values](structure, rng, epsilon)
+    mean, counts = stats.mean.copy(), stats.counts.copy()
+    best, rival, _, value = looked(problem, stats, mean, counts)
+    kernel, lifted = problem.stopping.pairs, mean + epsilon / structure.max_size() * best
     leader, each = set(np.flatnonzero(best)), {}
-    for s in structure.sets():
+    for s in structure.to_list():
         if len(leader ^ set(s)) == 2:
             (i,), (j,) = leader - set(s), set(s) - leader
-            each[s] = of_students.least(part, lifted, i, j) if claimed is None else claimed(i, j)
-    level, lowest = stopping.threshold.level(1, 0), min(each.values())
-    assert level == pytest.approx(math.log(structure.exchange().number / 0.1))
+            each[s] = (
+                of_students.minimise(kernel, lifted, i, j) if claimed is None else claimed(i, j)
+            )
+    level, lowest = stopping.threshold.critical_value(1, 0), min(each.values())
+    assert level == pytest.approx(math.log(structure.neighbourhood().number / 0.1))
     assert (lowest > level) == (value > level)
     exact = values in ("coins", "own sigmas")  # of the others a bound will do while it is too low
     assert value == (lowest if value > level else each[rival] if exact else min(value, each[rival]))
     if exact:
         spare = np.zeros((2, structure.d))
-        assert game.judge.weakest(game, seen, best, spare[0], spare[1]) == lowest
+        assert problem.stopping.least_evidence(problem, stats, best, spare[0], spare[1]) == lowest
         assert each[tuple(np.flatnonzero(spare[0]))] == lowest
-        assert game.judge.versus(game, seen, best, spare[0]) == lowest
+        assert problem.stopping.evidence_against(problem, stats, best, spare[0]) == lowest
 
 
 def test_a_scan_that_leaves_pairs_early_finds_the_least():
@@ -139,19 +141,19 @@ def test_a_scan_that_leaves_pairs_early_finds_the_least():
     for k in range(50):
         d = 12
         if k % 2:
-            seen = of_students.filled(
+            stats = of_students.filled(
                 rng.integers(2, 2000, d), rng.uniform(0.5, 2, d), rng.normal(size=d)
             )
-            part = of_students.of(seen)
+            kernel = of_students.of(stats)
         else:
-            seen = blank(d)
-            seen.counts[:] = rng.integers(5, 2000, d)
-            seen.sums[:] = rng.binomial(seen.counts.astype(int), rng.uniform(0, 0.7, d))
-            seen.mean[:] = seen.sums / seen.counts
-            part = coins(seen, np.zeros(d), np.ones(d))
-        i, out = int(np.argmax(seen.mean)), np.zeros(1)
-        j = part.closest(seen.mean, seen.counts, i, np.eye(d)[i], out)
-        each = {k: of_students.least(part, seen.mean, i, k) for k in range(d) if k != i}
+            stats = blank(d)
+            stats.counts[:] = rng.integers(5, 2000, d)
+            stats.sums[:] = rng.binomial(stats.counts.astype(int), rng.uniform(0, 0.7, d))
+            stats.mean[:] = stats.sums / stats.counts
+            kernel = coins(stats, np.zeros(d), np.ones(d))
+        i, out = int(np.argmax(stats.mean)), np.zeros(1)
+        j = kernel.cheapest_challenger(stats.mean, stats.counts, i, np.eye(d)[i], out)
+        each = {k: of_students.minimise(kernel, stats.mean, i, k) for k in range(d) if k != i}
         assert out[0] == min(each.values()) and each[j] == out[0]
 
 
@@ -163,8 +165,8 @@ def known_in_boxes(rng):
     mean, counts = rng.normal(size=2), rng.integers(1, 40, 2).astype(float)
     bounds = list(zip(low.tolist(), high.tolist(), strict=True))
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=bounds)
-    _, game, seen = watched(problem, "mixture", mean, counts)
-    best, _, _, value = looked(game, seen, mean, counts)
+    _, kernel, stats = watched(problem, "mixture", mean, counts)
+    best, _, _, value = looked(kernel, stats, mean, counts)
     i, j = (0, 1) if best[0] else (1, 0)
 
     def mixture(x, y):
@@ -189,10 +191,10 @@ def students_in_boxes(rng):
     if rng.random() < 0.3:
         low, high = np.full(2, -4.0), np.full(2, 4.0)
     means = rng.normal(size=2) * rng.choice([1.0, 3.0])  # some far outside their boxes
-    seen = of_students.filled(rng.integers(2, 40, 2), rng.uniform(0.2, 2, 2), means)
-    i, j = (0, 1) if np.diff(np.clip(seen.mean, low, high))[0] <= 0 else (1, 0)
-    value = of_students.least(of_students.of(seen, low, high), seen.mean, i, j)
-    return value, lambda x, y: of_students.mixture(seen, i, j, x, y), low[[i, j]], high[[i, j]]
+    stats = of_students.filled(rng.integers(2, 40, 2), rng.uniform(0.2, 2, 2), means)
+    i, j = (0, 1) if np.diff(np.clip(stats.mean, low, high))[0] <= 0 else (1, 0)
+    value = of_students.minimise(of_students.of(stats, low, high), stats.mean, i, j)
+    return value, lambda x, y: of_students.mixture(stats, i, j, x, y), low[[i, j]], high[[i, j]]
 
 
 @pytest.mark.parametrize(
@@ -215,10 +217,10 @@ def test_no_pair_of_different_means_gives_less_than_the_best_shared_one(draw, ca
 def test_units_do_not_matter():
     own, one = [], []
     for unit in (1e-80, 1.0, 1e80):
-        seen = of_students.filled([20, 30], [unit**2, 2 * unit**2], [3 * unit, 0.0])
-        own.append(of_students.least(of_students.of(seen), seen.mean))
-        seen = of_shared.filled([20, 30], [3 * unit, 0.0], [(40, 60 * unit**2)])
-        one.append(of_shared.least(of_shared.of(seen), seen.mean))
+        stats = of_students.filled([20, 30], [unit**2, 2 * unit**2], [3 * unit, 0.0])
+        own.append(of_students.minimise(of_students.of(stats), stats.mean))
+        stats = of_shared.filled([20, 30], [3 * unit, 0.0], [(40, 60 * unit**2)])
+        one.append(of_shared.minimise(of_shared.of(stats), stats.mean))
     assert own == pytest.approx([own[1]] * 3, rel=1e-9) and own[1] > 2
     assert one == pytest.approx([one[1]] * 3, rel=1e-9) and one[1] > 10
 
@@ -227,22 +229,22 @@ def test_what_tells_nothing_certifies_nothing():
     """No value; one value, equal values, a spread of a few last digits; a start that is not over.
     And bounds that decide need no values, unless the other arm is the better one.
     """
-    seen = blank(2)
-    seen.counts[:], seen.sums[:], seen.mean[:] = (5, 0), (5, 0), (1, 0)
+    stats = blank(2)
+    stats.counts[:], stats.sums[:], stats.mean[:] = (5, 0), (5, 0), (1, 0)
     for low, high, value in (
         ((0.0, 0.0), (1.0, 1.0), 0.0),
         ((0.6, 0.0), (1.0, 0.5), math.inf),
         ((0.0, 0.6), (0.5, 1.0), 0.0),
     ):
-        part = coins(seen, np.array(low), np.array(high))
-        assert part.least(seen.mean, 0, 1, math.inf) == value
+        kernel = coins(stats, np.array(low), np.array(high))
+        assert kernel.minimise(stats.mean, 0, 1, math.inf) == value
     for n, spread in ((1, 1.0), (50, 0.0), (50, 1e-26), (50, 1e-295)):
-        seen = of_students.filled([n, 50], [spread, 1.0], [5.0, 0.0])
-        assert of_students.least(of_students.of(seen), seen.mean) == 0.0, (n, spread)
+        stats = of_students.filled([n, 50], [spread, 1.0], [5.0, 0.0])
+        assert of_students.minimise(of_students.of(stats), stats.mean) == 0.0, (n, spread)
     for degrees, squares in ((0, 0.0), (50, 0.0), (50, 1e-29), (50, 1e-295), (50, 50.0)):
-        seen = of_shared.filled([50, 50], [5.0, 0.0], [(degrees, squares)])
-        seen.start[0] = squares == 50.0
-        assert of_shared.least(of_shared.of(seen), seen.mean) == 0.0, (degrees, squares)
+        stats = of_shared.filled([50, 50], [5.0, 0.0], [(degrees, squares)])
+        stats.in_initial_design[0] = squares == 50.0
+        assert of_shared.minimise(of_shared.of(stats), stats.mean) == 0.0, (degrees, squares)
 
 
 # ---- runs
@@ -252,19 +254,19 @@ GRID = cg.grid_network(6)
 RUNS = {  # problem, means, rule, last round
     "known": (cg.Problem(cg.Arms(5), None, cg.Gaussian(0.2)), ARMS, "frank-wolfe", 100),
     "own sigmas": (
-        cg.Problem(cg.Arms(5), None, cg.Gaussian(supposed=0.3, shared=False)),
+        cg.Problem(cg.Arms(5), None, cg.Gaussian(simulation_sigma=0.3, shared_sigma=False)),
         ARMS,
         "frank-wolfe",
         400,
     ),
     "tiny sigmas": (
-        cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=1e-7, shared=False)),
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(simulation_sigma=1e-7, shared_sigma=False)),
         (1.0, 1.0 - 3e-7, 0.5),
         "frank-wolfe",
         400,
     ),
     "one sigma": (
-        cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=0.3)),
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(simulation_sigma=0.3)),
         ARMS[:3],
         "frank-wolfe",
         300,
@@ -310,12 +312,12 @@ def ends_of(case, engine, steps, most=1000):
     how = {"epsilon": 0.1} if case == "epsilon" else {}
     threshold = "gaussian-counts" if case == "trees" else "mixture"
     stopping = make_stopping(threshold, problem, [0.1, 1e-3], **how)
-    setup = make_rule(rule).setup(problem)
+    setup = make_rule(rule).bind(problem)
     run = Run(InitialState(problem, setup, stopping, 2, engine), np.array(means), 4, 0)
     for t in range(last // steps, last + 1, last // steps):
         run.advance(t)
-    recommend(run.game, run.seen, run.view)
-    kept = run.stops, run.winners, run.view.evidence, *leaves_of(run.seen)
+    update_recommendation(run.kernel, run.stats, run.state)
+    kept = run.stops, run.winners, run.state.evidence, *iter_leaves(run.stats)
     return [x.tolist() for x in kept]
 
 
@@ -345,11 +347,18 @@ def test_a_run_in_steps_is_the_run_in_one_go():
         # bound that is too weak by ln 2 would show
         (cg.Gaussian(1.0), (1e-6, 0.0), 1000, 500, 11, 100),
         # of 600 at delta = 0.2, 150 wrong or more have a chance of 2e-3 if the rate is 0.2 itself
-        (cg.Gaussian(supposed=(1.0, 0.1), shared=False), (1e-6, 0.0), 600, 300, 0, 150),
+        (
+            cg.Gaussian(simulation_sigma=(1.0, 0.1), shared_sigma=False),
+            (1e-6, 0.0),
+            600,
+            300,
+            0,
+            150,
+        ),
         (cg.Bernoulli(), (0.5 + 1e-6, 0.5), 600, 400, 1, 150),
         (cg.Bernoulli(), (0.02 + 1e-6, 0.02), 600, 400, 1, 150),
         # and of 400, 104 wrong or more
-        (cg.Gaussian(supposed=1.0), (1e-6, 0.0), 400, 300, 0, 104),
+        (cg.Gaussian(simulation_sigma=1.0), (1e-6, 0.0), 400, 300, 0, 104),
     ],
     ids=["known", "own sigmas", "coins", "rare coins", "one sigma"],
 )
@@ -359,13 +368,13 @@ def test_errors_stay_below_delta_where_two_arms_are_tied(rewards, means, runs, r
     """
     problem = cg.Problem(cg.Arms(2), None, rewards)
     how = {"rule": "frank-wolfe", "delta": 0.2, "threshold": "mixture", "engine": "compiled"}
-    found = cg.simulate(problem, means, runs=runs, max_rounds=rounds, ties="run", **how)
-    assert least <= found.report()[0]["errors"] < most
+    found = cg.simulate(problem, means, runs=runs, max_rounds=rounds, on_tie="run", **how)
+    assert least <= found.summary()[0]["errors"] < most
 
 
 @pytest.mark.compiled
 def test_errors_stay_below_delta_where_answers_are_almost_tied():
-    for rewards in (cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)):
+    for rewards in (cg.Gaussian(1.0), cg.Gaussian(simulation_sigma=1.0, shared_sigma=False)):
         problem = cg.Problem(cg.Arms(3), None, rewards)
         found = cg.simulate(
             problem,

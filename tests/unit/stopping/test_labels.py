@@ -15,7 +15,7 @@ import combgame as cg
 from combgame import testing
 from combgame.research.campaign import report
 from combgame.rewards.base import (
-    License,
+    Assumption,
     RewardsBase,
     boxed_pair,
     dual,
@@ -23,28 +23,28 @@ from combgame.rewards.base import (
     scratch,
     swapped,
 )
-from combgame.rewards.gaussian import GaussianPart, gaussian_part
+from combgame.rewards.gaussian import GaussianKernel, gaussian_part
 from combgame.rules.base import stopping_of
 from combgame.stopping.glr import validity
-from combgame.structures.base import Exchange
+from combgame.structures.base import Neighbourhood
 from combgame.testing import check_rewards, check_rule, check_structure
 from tests.said import refused
 
 MEANS = [1.0, 0.5, 0.2, 0.0]
 
 
-class CauchyPart(GaussianPart):
+class CauchyPart(GaussianKernel):
     """Values without a mean: an average of a thousand of them is as far off as a single one."""
 
-    def draw(self, mean, arm, rng):
+    def sample(self, mean, arm, rng):
         return float(mean + np.tan(math.pi * (rng.random() - 0.5)))
 
 
 class Cauchy(RewardsBase):
-    def part(self, low, high):
+    def kernel(self, low, high):
         return CauchyPart(*gaussian_part(np.ones(low.size), low, high))
 
-    def spread(self, d):
+    def sub_gaussian_scale(self, d):
         return np.ones(d)
 
 
@@ -56,7 +56,7 @@ class PoissonPart(NamedTuple):
     spare: np.ndarray
     value: np.ndarray
 
-    def estimate(self, seen):
+    def update_variance(self, stats):
         pass
 
     def divergence(self, x, y, arm):
@@ -67,27 +67,27 @@ class PoissonPart(NamedTuple):
     def project(self, x, arm):
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def move(self, x, weight, slope, arm):  # where weight * d(x, y) - slope * y is least
+    def best_shift(self, x, weight, slope, arm):  # where weight * d(x, y) - slope * y is least
         return self.project(weight * x / (weight - slope) if slope < weight else math.inf, arm)
 
-    def step(self, x, weight, slope, arm):
-        y = self.move(x, weight, slope, arm)
+    def best_shift_with_gradient(self, x, weight, slope, arm):
+        y = self.best_shift(x, weight, slope, arm)
         inside = self.low[arm] < y < self.high[arm] and x > 0.0
         return y - x, weight * self.divergence(x, y, arm), y * y / (weight * x) if inside else 0.0
 
-    def lower(self, x, level, arm):
+    def kl_lcb(self, x, level, arm):
         return max(x - math.sqrt(2.0 * x * level), 0.0)
 
-    def upper(self, x, level, arm):
+    def kl_ucb(self, x, level, arm):
         return x + math.sqrt(2.0 * (x + level) * level) + level
 
-    def blur(self, weight, arm):
+    def quadratic_variance(self, weight, arm):
         return 1.0 / weight
 
-    def draw(self, mean, arm, rng):
+    def sample(self, mean, arm, rng):
         return float(rng.poisson(mean))
 
-    def closest(self, mean, weight, i, taken, value):
+    def cheapest_challenger(self, mean, weight, i, taken, value):
         costs = {
             j: boxed_pair(
                 self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare
@@ -98,10 +98,10 @@ class PoissonPart(NamedTuple):
         value[0] = min(costs.values())
         return min(costs, key=costs.get)
 
-    def swap(self, mean, weight, best, value):
+    def cheapest_exchange(self, mean, weight, best, value):
         swapped(self, mean, weight, best, self.value, value)
 
-    def distance(self, mean, weight, arms, sign, n, alternative):
+    def transportation_cost(self, mean, weight, arms, sign, n, alternative):
         return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
 
 
@@ -111,13 +111,13 @@ class Poisson(RewardsBase):
     it.
     """
 
-    def licenses(self):
-        return frozenset({License.EXPONENTIAL})
+    def assumptions(self):
+        return frozenset({Assumption.EXPONENTIAL})
 
-    def range(self, d):
+    def mean_range(self, d):
         return np.full(d, 1e-9), np.full(d, 1e6)
 
-    def part(self, low, high):
+    def kernel(self, low, high):
         return PoissonPart(low.copy(), high.copy(), *scratch(low.size))
 
 
@@ -142,7 +142,7 @@ def test_counts_get_the_label_that_a_theorem_gives_them():
         if said == heuristic:
             assert valid.reason.arguments == {
                 "what": "Theorem 2 (b)",
-                "needs": [License.GAUSSIAN],
+                "needs": [Assumption.GAUSSIAN],
                 "rewards": "Poisson",
             }
     with refused("needs-spread", cg.InputError, rewards="Poisson"):
@@ -171,7 +171,7 @@ class ExponentialPart(PoissonPart):
             return 0.0 if x == y else math.inf
         return x / y - 1.0 - math.log(x / y)
 
-    def move(self, x, weight, slope, arm):
+    def best_shift(self, x, weight, slope, arm):
         """Where the slope is right: weight (y - x)/y^2 = slope, the smaller of two such y."""
         if slope == 0.0:
             return self.project(x, arm)
@@ -180,8 +180,8 @@ class ExponentialPart(PoissonPart):
             return self.project(math.inf, arm)
         return self.project((1.0 - math.sqrt(inside)) * weight / (2.0 * slope), arm)
 
-    def step(self, x, weight, slope, arm):
-        y = self.move(x, weight, slope, arm)
+    def best_shift_with_gradient(self, x, weight, slope, arm):
+        y = self.best_shift(x, weight, slope, arm)
         bent = weight * (2.0 * x - y) / y**3
         inside = self.low[arm] < y < self.high[arm] and bent > 0.0
         return y - x, weight * self.divergence(x, y, arm), 1.0 / bent if inside else 0.0
@@ -189,10 +189,10 @@ class ExponentialPart(PoissonPart):
 
 @dataclass(frozen=True)
 class Exponential(Poisson):
-    def licenses(self):
-        return frozenset({License.EXPONENTIAL})
+    def assumptions(self):
+        return frozenset({Assumption.EXPONENTIAL})
 
-    def part(self, low, high):
+    def kernel(self, low, high):
         return ExponentialPart(low.copy(), high.copy(), *scratch(low.size))
 
 
@@ -201,8 +201,10 @@ def test_a_divergence_that_is_not_convex_proves_nothing():
     proved if its licenses and its divergence are right.
     """
     means, weight = np.array([10.0, 0.01]), np.array([20.0, 0.07])
-    part = Exponential().part(np.full(2, 1e-9), np.full(2, 1e6))
-    far = part.distance(means, weight, np.array([0, 1]), np.array([-1.0, 1.0]), 2, np.zeros(2))
+    kernel = Exponential().kernel(np.full(2, 1e-9), np.full(2, 1e6))
+    far = kernel.transportation_cost(
+        means, weight, np.array([0, 1]), np.array([-1.0, 1.0]), 2, np.zeros(2)
+    )
     meet = np.geomspace(0.01, 10.0, 10_001)
     enough = min(
         weight[0] * (10.0 / meet - 1.0 - np.log(10.0 / meet))
@@ -226,10 +228,10 @@ class MixedPart(ExponentialPart):
 class Mixed(Exponential):
     """Counts, and from the ninth arm on waiting times."""
 
-    def numbered(self, order):
+    def permuted(self, order):
         return None
 
-    def part(self, low, high):
+    def kernel(self, low, high):
         return MixedPart(low.copy(), high.copy(), *scratch(low.size))
 
 
@@ -263,7 +265,7 @@ def test_counts_can_be_played():
     assert enough.certified and enough.validity == sim.validity
     often = cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="stylised")
     assert often.certified and often.validity.label == "heuristic"
-    assert sim.report()[0]["validity"] == sim.validity.label
+    assert sim.summary()[0]["validity"] == sim.validity.label
 
 
 class Skewed(cg.Gaussian):
@@ -280,8 +282,10 @@ class OwnPart:
     def sample(self, rng, out):
         self.inner.sample(rng, out)
 
-    def nearest(self, rewards, mean, weight, best, rival, alternative):
-        return self.factor * self.inner.nearest(rewards, mean, weight, best, rival, alternative)
+    def nearest_alternative(self, rewards, mean, weight, best, rival, alternative):
+        return self.factor * self.inner.nearest_alternative(
+            rewards, mean, weight, best, rival, alternative
+        )
 
 
 class Own(cg.Listed):
@@ -291,8 +295,8 @@ class Own(cg.Listed):
         super().__init__([[a, b] for a in range(4) for b in range(a)], 4)
         self.factor = factor
 
-    def part(self):
-        return OwnPart(super().part(), self.factor)
+    def kernel(self):
+        return OwnPart(super().kernel(), self.factor)
 
 
 ORACLE = cg.Oracle(
@@ -324,9 +328,9 @@ def test_a_study_of_unknown_rewards_says_that_its_answer_is_heuristic():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=Cauchy()), delta=0.05)
     study.observe({0: (5.0, 100), 1: (0.0, 100)})
     assert study.decision.certified and not study.decision.proved
-    said = study.decision.sentence.arguments
+    said = study.decision.headline.arguments
     assert (said["name"], said["delta"]) == ("mixture", 0.05)
-    assert "by the heuristic threshold mixture" in str(study.decision.sentence)
+    assert "by the heuristic threshold mixture" in str(study.decision.headline)
     assert "The threshold is heuristic: no theorem covers Cauchy" in str(study.decision)
 
 
@@ -363,7 +367,7 @@ def test_the_condition_is_in_every_report(tmp_path):
         problem, MEANS, threshold="proved", rules=["uniform"], delta=0.1, runs=2, engine="python"
     )
     assert f"gaussian is {said}: Theorem 2 (b)" in str(compared)
-    plan = cg.plan(problem, MEANS, delta=0.1, rules=None, shrink=1.0)
+    plan = cg.plan(problem, MEANS, delta=0.1, rules=None, gap_scales=1.0)
     assert {row["label"] for row in plan.rows()} == {
         said
     } and f"the mixture ({said}) threshold" in str(plan.sentence)
@@ -388,32 +392,32 @@ def test_a_structure_whose_distance_is_too_large_is_found_out():
 
 
 class WrongRival(OwnPart):
-    def nearest(self, rewards, mean, weight, best, rival, alternative):
-        found = super().nearest(rewards, mean, weight, best, rival, alternative)
+    def nearest_alternative(self, rewards, mean, weight, best, rival, alternative):
+        found = super().nearest_alternative(rewards, mean, weight, best, rival, alternative)
         rival[:] = best
         return found
 
 
 class WrongAlternative(OwnPart):
-    def nearest(self, rewards, mean, weight, best, rival, alternative):
-        found = super().nearest(rewards, mean, weight, best, rival, alternative)
+    def nearest_alternative(self, rewards, mean, weight, best, rival, alternative):
+        found = super().nearest_alternative(rewards, mean, weight, best, rival, alternative)
         alternative[:] = mean
         return found
 
 
 def test_a_wrong_rival_or_alternative_is_found_out():
-    for part, words in (
+    for kernel, words in (
         (WrongRival, "no other set"),
         (WrongAlternative, "is worse than the leader"),
     ):
         wrong = Own()
-        wrong.part = lambda part=part, wrong=wrong: part(cg.Listed.part(wrong), 1.0)
+        wrong.part = lambda kernel=kernel, wrong=wrong: kernel(cg.Listed.kernel(wrong), 1.0)
         with pytest.raises(AssertionError, match=words):
             check_structure(wrong, trials=20)
 
 
 def test_numbers_that_would_make_a_threshold_too_low_are_found_out():
-    for name in ("size_bound", "largest", "difference_bound"):
+    for name in ("n_sets_bound", "largest", "max_difference_bound"):
         wrong = Own()
         setattr(wrong, name, lambda: 1)
         words = rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low"
@@ -428,7 +432,7 @@ class Claims(cg.Listed):
         super().__init__(sets, 4)
         self.claim = claim
 
-    def exchange(self):
+    def neighbourhood(self):
         return self.claim
 
 
@@ -437,19 +441,19 @@ PAIRS = [(a, b) for b in range(4) for a in range(b)]
 
 def test_a_claim_about_differences_is_accepted_if_it_is_right():
     for sets, claim in (
-        (PAIRS, Exchange(2, 4, True)),  # two arms of four: a matroid
-        (PAIRS, Exchange(4, 5, False)),
-        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 2, False)),
+        (PAIRS, Neighbourhood(2, 4, True)),  # two arms of four: a matroid
+        (PAIRS, Neighbourhood(4, 5, False)),
+        ([(0, 1), (2, 3), (0, 2)], Neighbourhood(4, 2, False)),
     ):
         check_structure(Claims(sets, claim), trials=10)
     differs = "differs from it like that"
     for sets, claim, words in (
-        ([(0, 1), (2, 3)], Exchange(2, 1, True), differs),  # no swap leads there
-        ([(0, 1), (2, 3)], Exchange(2, 1, False), differs),  # four arms
-        ([(0,), (0, 1)], Exchange(2, 1, True), differs),  # one arm more
-        (PAIRS, Exchange(1, 5, False), differs),
-        (PAIRS, Exchange(2, 3, True), "at least 4 differences"),
-        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 1, False), "at least 2 differences"),
+        ([(0, 1), (2, 3)], Neighbourhood(2, 1, True), differs),  # no swap leads there
+        ([(0, 1), (2, 3)], Neighbourhood(2, 1, False), differs),  # four arms
+        ([(0,), (0, 1)], Neighbourhood(2, 1, True), differs),  # one arm more
+        (PAIRS, Neighbourhood(1, 5, False), differs),
+        (PAIRS, Neighbourhood(2, 3, True), "at least 4 differences"),
+        ([(0, 1), (2, 3), (0, 2)], Neighbourhood(4, 1, False), "at least 2 differences"),
     ):
         too_low = f"(?s)exchange.*{words}.*threshold would be too low"
         with pytest.raises(AssertionError, match=too_low):
@@ -457,8 +461,8 @@ def test_a_claim_about_differences_is_accepted_if_it_is_right():
 
 
 class Lying(cg.Oracle):
-    def answer_part(self):
-        return OwnPart(cg.Oracle.answer_part(ORACLE), 30.0)
+    def answer_kernel(self):
+        return OwnPart(cg.Oracle.answer_kernel(ORACLE), 30.0)
 
 
 def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
@@ -471,51 +475,51 @@ def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
 class Claimed(cg.Gaussian):
     """A user's class that says itself what it is."""
 
-    def licenses(self):
-        return frozenset({License.GAUSSIAN, License.SUB_GAUSSIAN})
+    def assumptions(self):
+        return frozenset({Assumption.GAUSSIAN, Assumption.SUB_GAUSSIAN})
 
 
 class Stated(Claimed):
-    def licenses(self):
-        return super().licenses()
+    def assumptions(self):
+        return super().assumptions()
 
-    def spread(self, d):
+    def sub_gaussian_scale(self, d):
         return np.ones(d)
 
 
 class Counted(Own):
     """It has its own numbers, of which Theorem 2 is made."""
 
-    def size_bound(self):
+    def n_sets_bound(self):
         return 6
 
-    def difference_bound(self):
+    def max_difference_bound(self):
         return 4
 
 
 class Sized(Own):
     """The same through what the bounds are made of."""
 
-    def size(self):
+    def n_sets(self):
         return 6
 
-    def difference(self):
+    def max_difference(self):
         return 4
 
 
 class Wide(Own):
-    def largest(self):
+    def max_size(self):
         return 2
 
 
 def taken(problem, threshold="mixture", **options):
     """What a label takes for granted: (part, whose, verbs) of each condition."""
     valid = stopping_of(cg.Uniform(), threshold, problem, [0.1], **options).validity
-    assert valid.proved and all(one.code == "part-right" for one in valid.provided)
-    assert all(kind in str(valid) for kind in (one.arguments["whose"] for one in valid.provided))
+    assert valid.proved and all(one.code == "part-right" for one in valid.conditions)
+    assert all(kind in str(valid) for kind in (one.arguments["whose"] for one in valid.conditions))
     return [
         (one.arguments["part"], one.arguments["whose"], *one.arguments["verbs"])
-        for one in valid.provided
+        for one in valid.conditions
     ]
 
 
@@ -527,17 +531,17 @@ def test_every_part_of_a_user_is_a_condition():
         (
             cg.Problem(ORACLE, rewards=Claimed(1.0)),
             "gaussian",
-            [argmax, (*claimed, "licenses", "divergence")],
+            [argmax, (*claimed, "assumptions", "divergence")],
         ),
         (
             cg.Problem(Own(), Own(), Stated(1.0)),
             "mixture",
-            [near, ("rewards", "Stated", "licenses", "divergence", "spread")],
+            [near, ("rewards", "Stated", "assumptions", "divergence", "spread")],
         ),
         (
             cg.Problem(Own(), cg.Arms(4), Claimed(1.0)),
             "gaussian",
-            [("actions", "Own", "largest"), (*claimed, "licenses", "divergence")],
+            [("actions", "Own", "largest"), (*claimed, "assumptions", "divergence")],
         ),
         (cg.Problem(ORACLE, Own(), gaussian), "gaussian", [near, ("actions", "Oracle", "argmax")]),
         (cg.Problem(ORACLE, Own(), gaussian), "mixture", [near]),
@@ -563,7 +567,7 @@ def test_several_conditions_say_whose_they_are():
 
 def test_the_numbers_that_theorem_2_is_made_of_are_named():
     for answers, *verbs in (
-        (Counted(), "size_bound", "difference_bound"),
+        (Counted(), "n_sets_bound", "max_difference_bound"),
         (Sized(), "size", "difference"),
         (Wide(), "largest"),
     ):
@@ -585,12 +589,12 @@ def test_elimination_takes_the_list_of_sets_instead_of_the_nearest():
     assert valid.label == "proved if its sets are right"
     counted = cg.Problem(Counted(), rewards=cg.Gaussian(1.0))
     assert taken(counted, "gaussian", eliminate=True) == [
-        ("answers", "Counted", "sets", "size_bound", "difference_bound")
+        ("answers", "Counted", "sets", "n_sets_bound", "max_difference_bound")
     ]
 
 
 def test_a_claim_about_differences_is_named_where_it_is_used():
-    problem = cg.Problem(Claims(PAIRS, Exchange(2, 4, True)), rewards=cg.Gaussian(1.0))
+    problem = cg.Problem(Claims(PAIRS, Neighbourhood(2, 4, True)), rewards=cg.Gaussian(1.0))
     assert label(problem).label == "proved if its nearest and its exchange are right"
     assert label(problem, "gaussian").label == "proved if its nearest is right"
 
@@ -600,7 +604,7 @@ def test_gcb_pe_says_what_its_radius_is_made_of():
     assert [one.arguments["verbs"] for one in label(problem, "proved", "gcb-pe").provided] == [
         ["argmax", "largest"],
         ["covering"],
-        ["licenses", "divergence", "spread"],
+        ["assumptions", "divergence", "spread"],
     ]
 
 
@@ -609,7 +613,7 @@ class Careless(cg.Gaussian):
 
     claim = None
 
-    def licenses(self):
+    def assumptions(self):
         return self.claim
 
 
@@ -617,10 +621,10 @@ def test_licences_are_a_collection_of_members_and_nothing_else(monkeypatch):
     problem = cg.Problem(cg.Arms(3), rewards=Careless(1.0))
     for claim in (
         None,
-        License.SUB_GAUSSIAN,
-        License.SURROGATE,
-        str(License.GAUSSIAN),
-        [License.GAUSSIAN.value],
+        Assumption.SUB_GAUSSIAN,
+        Assumption.SURROGATE,
+        str(Assumption.GAUSSIAN),
+        [Assumption.GAUSSIAN.value],
         {"sub-Gaussian values"},
         7,
     ):
@@ -629,7 +633,7 @@ def test_licences_are_a_collection_of_members_and_nothing_else(monkeypatch):
             with refused("must-be", cg.InputError, name="Careless: licenses()"):
                 label(problem, threshold)
     for kind in (set, frozenset, list, tuple):
-        monkeypatch.setattr(Careless, "claim", kind([License.GAUSSIAN]))
+        monkeypatch.setattr(Careless, "claim", kind([Assumption.GAUSSIAN]))
         assert label(problem, "gaussian").proved, kind
 
 

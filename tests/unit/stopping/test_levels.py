@@ -19,13 +19,13 @@ from combgame.engine.statistics import blank
 from combgame.errors import InputError, StudyError
 from combgame.io import from_data, problem_from, to_data
 from combgame.lab.analysis import batch_warning
-from combgame.lab.diagnostics import Squares, squares_of, surprise
-from combgame.lab.round import Record, Told, values_in
+from combgame.lab.diagnostics import VarianceComponents, squares_of, surprise
+from combgame.lab.round import RecordedValue, RoundRecord, values_in
 from combgame.rules._exploration import joining
 from combgame.simulation.runner import Runner, RunSpec
 from combgame.stopping.block_effects import CHANCES, RATIOS, SCALES, contrast, unknown_part
 from combgame.stopping.variance import FINEST
-from combgame.theory.confidence import _within, chance, within_plays
+from combgame.theory.confidence import _within, posterior_probability_best, within_plays
 from tests.said import refused, says
 from tests.studies import state_of
 
@@ -165,22 +165,26 @@ PROBLEMS = {
 
 def problem_of(name, sigma=0.4):
     actions, answers, means = PROBLEMS[name]
-    return cg.Problem(actions, answers, cg.Gaussian(sigma, level=LEVEL)), means
+    return cg.Problem(actions, answers, cg.Gaussian(sigma, batch_effect=LEVEL)), means
 
 
 def unknown_of(name, sigma=0.4):
     actions, answers, means = PROBLEMS[name]
-    return cg.Problem(actions, answers, cg.Gaussian(supposed=sigma, level=LEVEL)), means
+    return cg.Problem(
+        actions, answers, cg.Gaussian(simulation_sigma=sigma, batch_effect=LEVEL)
+    ), means
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("of", "name"), [(problem_of, "top two"), (unknown_of, "partition")])
 def test_both_engines_agree(of, name):
     problem, means = of(name)
-    options = {"runs": 4, "delta": [0.2, 0.05], "level_sd": 2.0, "max_rounds": 400}
+    options = {"runs": 4, "delta": [0.2, 0.05], "batch_sd": 2.0, "max_rounds": 400}
     one, other = (cg.simulate(problem, means, engine=e, **options) for e in ("python", "compiled"))
-    assert (one.stops > 0).all() and one.stops.tolist() == other.stops.tolist()
-    assert one.winners.tolist() == other.winners.tolist()
+    assert (
+        one.stopping_times > 0
+    ).all() and one.stopping_times.tolist() == other.stopping_times.tolist()
+    assert one.recommended.tolist() == other.recommended.tolist()
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -189,7 +193,7 @@ def test_every_structure_is_certified_whatever_the_levels(name):
     for of, code in ((problem_of, "mixture-levels"), (unknown_of, "mixture-levels-unknown")):
         problem, means = of(name)
         sims = [
-            cg.simulate(problem, means, runs=2, level_sd=sd, max_rounds=3000, engine="python")
+            cg.simulate(problem, means, runs=2, batch_sd=sd, max_rounds=3000, engine="python")
             for sd in (0.1, 1000.0)
         ]
         assert sims[0].validity.proved and sims[0].validity.reason.code == code
@@ -200,7 +204,7 @@ def test_every_structure_is_certified_whatever_the_levels(name):
 
 def test_other_rules_are_judged_by_single_plays():
     problem, means = problem_of("arms")
-    options = {"runs": 2, "level_sd": 4.0, "max_rounds": 3000, "engine": "python"}
+    options = {"runs": 2, "batch_sd": 4.0, "max_rounds": 3000, "engine": "python"}
     for rule in ("uniform", "lloo"):
         sim = cg.simulate(problem, means, rule=rule, **options)
         assert sim.validity.proved and sim.threshold == "mixture" and sim.correct.all(), rule
@@ -210,8 +214,8 @@ def test_other_rules_are_judged_by_single_plays():
 @pytest.mark.parametrize(
     ("noise", "runs", "rounds", "most"),
     [
-        (cg.Gaussian(1.0, level=LEVEL), 300, 60, 55),
-        (cg.Gaussian(supposed=1.0, level=LEVEL), 100, 40, 26),
+        (cg.Gaussian(1.0, batch_effect=LEVEL), 300, 60, 55),
+        (cg.Gaussian(simulation_sigma=1.0, batch_effect=LEVEL), 100, 40, 26),
     ],
     ids=["known", "unknown"],
 )
@@ -220,15 +224,15 @@ def test_a_tie_is_rarely_decided(noise, runs, rounds, most):
     26, with chance 1e-6.
     """
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), noise)
-    options = {"delta": 0.1, "level_sd": 3.0, "max_rounds": rounds, "engine": "python"}
+    options = {"delta": 0.1, "batch_sd": 3.0, "max_rounds": rounds, "engine": "python"}
     sim = cg.simulate(problem, [1e-6, 0.0, -2.0], runs=runs, **options)
     assert (~sim.capped).sum() <= most
 
 
 def test_epsilon_counts_within_plays():
-    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.3, level=LEVEL))
+    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.3, batch_effect=LEVEL))
     means = [0.5, 0.5 - 1e-9, 0.0]
-    sim = cg.simulate(problem, means, runs=3, epsilon=0.3, level_sd=1.0, engine="python")
+    sim = cg.simulate(problem, means, runs=3, epsilon=0.3, batch_sd=1.0, engine="python")
     assert sim.validity.proved and sim.correct.all() and not sim.capped.any()
 
 
@@ -245,7 +249,7 @@ def test_a_start_joins_all_arms():
 
 
 def test_what_cannot_be_compared_within_plays_is_refused():
-    noise = cg.Gaussian(1.0, level=LEVEL)
+    noise = cg.Gaussian(1.0, batch_effect=LEVEL)
     with refused("level-apart", InputError):
         cg.Problem(cg.Arms(3), None, noise)
     with refused("level-apart", InputError, one="b", other="c"):
@@ -265,12 +269,12 @@ def test_what_cannot_be_compared_within_plays_is_refused():
 
 def test_what_levels_exclude_is_said():
     with refused("must-be", InputError, name="level"):
-        cg.Gaussian(1.0, level="per plate")
+        cg.Gaussian(1.0, batch_effect="per plate")
     for shared in (False, [[0, 1], [2]]):
         with refused("level-shared", InputError):
-            cg.Gaussian(level=LEVEL, shared=shared)
+            cg.Gaussian(batch_effect=LEVEL, shared_sigma=shared)
     with refused("level-sigma", InputError):
-        cg.Gaussian([1.0, 1e4], level=LEVEL)
+        cg.Gaussian([1.0, 1e4], batch_effect=LEVEL)
     problem, means = problem_of("arms")
     with refused("level-evidence", InputError):
         cg.evidence(problem, means, [5] * 6, delta=0.1)
@@ -284,45 +288,45 @@ def test_what_levels_exclude_is_said():
         cg.plan(problem, means, rules=None)
     with refused("level-sd-without-level", InputError):
         cg.simulate(
-            cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0)), [1, 0, 0], level_sd=1.0
+            cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0)), [1, 0, 0], batch_sd=1.0
         )
     plain = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0))
     for runs in (0, 1):
         with refused("level-sd-without-level", InputError):
-            cg.plan(plain, [1, 0, 0], runs=runs, level_sd=1.0)
-    with refused("must-be", InputError, name="level_sd"):
-        cg.simulate(problem, means, level_sd=math.nan)
+            cg.plan(plain, [1, 0, 0], runs=runs, batch_sd=1.0)
+    with refused("must-be", InputError, name="batch_sd"):
+        cg.simulate(problem, means, batch_sd=math.nan)
     with refused("too-coarse", InputError):
-        cg.simulate(problem, means, level_sd=1e12)
+        cg.simulate(problem, means, batch_sd=1e12)
 
 
 def test_a_plan_draws_levels():
     """The plan's runs are those of `simulate` with the same levels, and not those without."""
     problem, means = problem_of("arms")
-    options = {"runs": 3, "engine": "python", "level_sd": 4.0, "max_rounds": 3000}
-    plan = cg.plan(problem, means, shrink=1.0, **options)
+    options = {"runs": 3, "engine": "python", "batch_sd": 4.0, "max_rounds": 3000}
+    plan = cg.plan(problem, means, gap_scales=1.0, **options)
     (row,) = plan.rows()
     assert row["limit"] is None and row["mean"] > row["bound"] > 0
     assert "Expect about" in str(plan)
-    runs = plan.cases[0].simulations[0]
+    runs = plan.scenarios[0].simulations[0]
     twin = cg.simulate(problem, means, **options)
     assert runs.rounds.tolist() == twin.rounds.tolist()
-    assert np.array_equal(runs.leads, twin.leads)
-    still = cg.plan(problem, means, shrink=1.0, **options | {"level_sd": 0.0})
-    assert not np.array_equal(runs.leads, still.cases[0].simulations[0].leads)
+    assert np.array_equal(runs.final_leads, twin.final_leads)
+    still = cg.plan(problem, means, gap_scales=1.0, **options | {"batch_sd": 0.0})
+    assert not np.array_equal(runs.final_leads, still.scenarios[0].simulations[0].final_leads)
 
 
 def test_a_campaign_draws_levels():
     problem, means = problem_of("arms")
-    still, moved = (cg.Instance("one", problem, means, level_sd=sd) for sd in (0.0, 4.0))
+    still, moved = (cg.Instance("one", problem, means, batch_sd=sd) for sd in (0.0, 4.0))
     one, other = (
         cg.Campaign.cross("c", [instance], ["frank-wolfe"]).configurations[0]
         for instance in (still, moved)
     )
-    assert one.key != other.key and "level_sd" not in one.description
-    assert other.runner("python").level_sd == 4.0
-    with refused("must-be", InputError, name="level_sd"):
-        cg.Instance("one", problem, means, level_sd=-1.0)
+    assert one.key != other.key and "batch_sd" not in one.description
+    assert other.runner("python").batch_sd == 4.0
+    with refused("must-be", InputError, name="batch_sd"):
+        cg.Instance("one", problem, means, batch_sd=-1.0)
 
 
 def test_files_hold_levels():
@@ -333,7 +337,7 @@ def test_files_hold_levels():
         "answers": {"kind": "arms"},
         "rewards": {"kind": "gaussian", "sigma": 0.1, "level": LEVEL},
     }
-    assert problem_from(data, "here")[0].rewards == cg.Gaussian(0.1, level=LEVEL)
+    assert problem_from(data, "here")[0].rewards == cg.Gaussian(0.1, batch_effect=LEVEL)
 
 
 # ---- studies
@@ -361,16 +365,18 @@ def test_a_study_reproduces_the_run_of_simulate():
     """Rewards come from the study's own generator, as in a simulation."""
     for rule in ("frank-wolfe", "uniform"):
         problem, means = problem_of("arms", 0.8)
-        study, game = cg.Study(problem, seed=7, rule=rule, min_pulls=0), problem.game()
+        study, kernel = cg.Study(problem, seed=7, rule=rule, min_replicates=0), problem.kernel()
         rng, order = state_of(study).policy.rng, state_of(study).policy.numbers.order.tolist()
         while not study.done:
             (todo,) = study.ask(1)
             mine = sorted(todo.arms, key=order.index)
-            study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
+            study.tell(todo, {a: kernel.rewards.sample(means[a], a, rng) for a in mine})
         run = Runner(RunSpec(problem, means, rule, 0.05, "mixture", 7, 10**4, "python")).begin(0)
         run.advance(10**4)
         assert study.decision.rounds == run.stops[0] > 40
-        ahead = float(run.view.evidence[0]) - run.game.judge.level(study.decision.rounds, 0)
+        ahead = float(run.state.evidence[0]) - run.kernel.stopping.critical_value(
+            study.decision.rounds, 0
+        )
         decision = study.decision  # whose evidence and threshold are on the scale that people see
         assert decision.evidence - decision.threshold == pytest.approx(ahead, rel=1e-6)
 
@@ -427,14 +433,14 @@ def test_a_block_counts_when_all_of_it_and_before_it_is_told_or_given_up():
     for todo in start[1:]:
         study.tell(todo, values[todo.id])
     assert study.status.evidence == 0.0
-    assert study.status.next.code == "block-waits"
+    assert study.status.next_step.code == "block-waits"
     later = study.ask(2)
     for todo in later:
         study.tell(todo, measured(rng, todo, 0.0))
     assert study.status.evidence == 0.0  # it waits for the start
     study.tell(start[0], values[start[0].id])
     assert study.status.evidence != 0.0
-    assert study.status.next.code == "ask"
+    assert study.status.next_step.code == "ask"
     other = cg.Study(problem)
     start = other.ask(4)
     for todo in start[:3]:
@@ -446,7 +452,7 @@ def test_a_block_counts_when_all_of_it_and_before_it_is_told_or_given_up():
 
 def test_a_status_says_which_arms_cannot_be_compared_yet():
     names = list("abcdef")
-    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(level=LEVEL), names=names)
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(batch_effect=LEVEL), names=names)
     study = cg.Study(problem, engine="python", seed=1)
     assert study.status.compared is None  # nothing is there to compare
 
@@ -458,11 +464,11 @@ def test_a_status_says_which_arms_cannot_be_compared_yet():
         tell(todo, lost="f")
     now = study.status
     assert now.compared.code == "nothing-compared" and now.compared.arguments["over"] == 3
-    assert "3 of the 4 rounds" in now.compared.said() and now.compared.said() in str(now)
+    assert "3 of the 4 rounds" in now.compared.render() and now.compared.render() in str(now)
     tell(start[3], lost="f")
     now = study.status
     assert now.compared.code == "arms-apart" and now.compared.arguments["arms"] == ["f"]
-    assert "f has not been compared with a yet" in now.compared.said()
+    assert "f has not been compared with a yet" in now.compared.render()
     for todo in study.ask(4):
         tell(todo)
     assert study.status.compared is None and "compared  " not in str(study.status)
@@ -532,7 +538,7 @@ def test_missing_values_drop_out():
 def test_a_stored_study_goes_on_where_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr("combgame.lab.session.EVERY", 5)
     url = f"sqlite:///{tmp_path}/lab.db"
-    for noise in (cg.Gaussian(0.4, level=LEVEL), cg.Gaussian(level=LEVEL)):
+    for noise in (cg.Gaussian(0.4, batch_effect=LEVEL), cg.Gaussian(batch_effect=LEVEL)):
         problem, ends = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), noise), []
         for again in (False, True):
             rng = np.random.default_rng(3)
@@ -543,10 +549,10 @@ def test_a_stored_study_goes_on_where_it_was(tmp_path, monkeypatch):
                 if again:
                     study.close()
                     study = cg.Study.open(url, f"{noise} {again}")
-            kept = state_of(study).history.seen.blocks.noise
+            kept = state_of(study).history.stats.batch.noise
             ends.append((study.decision.rounds, study.decision.evidence, kept.tolist()))
             study.retract(1, "a wrong plate")
-            left = state_of(study).history.seen.blocks.noise[0, 0]
+            left = state_of(study).history.stats.batch.noise[0, 0]
             assert left < ends[-1][2][0][0] and study.replay().same
             study.close()
         assert ends[0] == ends[1]
@@ -674,7 +680,9 @@ def test_the_unit_of_an_unknown_sigma_does_not_matter():
     actions, answers, means = PROBLEMS["arms"]
     rounds = [
         cg.simulate(
-            cg.Problem(actions, answers, cg.Gaussian(supposed=0.4 * unit, level=LEVEL)),
+            cg.Problem(
+                actions, answers, cg.Gaussian(simulation_sigma=0.4 * unit, batch_effect=LEVEL)
+            ),
             np.array(means) * unit,
             runs=3,
             engine="python",
@@ -700,7 +708,7 @@ def told(problem, sigma=0.4, lift=0.0, replicates=1, **options):
 
 
 def test_a_study_takes_sigma_from_within_its_rounds():
-    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(level=LEVEL))
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(batch_effect=LEVEL))
     still, shaken = told(problem), told(problem, lift=1000.0)
     assert still.decision.certified and shaken.decision.answer == (0,)
     assert shaken.decision.rounds == still.decision.rounds
@@ -716,10 +724,10 @@ def test_a_study_takes_sigma_from_within_its_rounds():
 
 
 def test_replicates_within_a_round_tell_of_sigma():
-    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(level=LEVEL))
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(batch_effect=LEVEL))
     study = told(problem, lift=100.0, replicates=3)
     assert study.decision.answer == (0,)
-    blocks = state_of(study).history.seen.blocks
+    blocks = state_of(study).history.stats.batch
     rounds = study.decision.rounds
     assert blocks.noise[1, 0] >= 6 * (rounds - 1)  # three arms, two degrees each
     assert study.status.noise.observed == pytest.approx(0.4, rel=0.2)
@@ -727,23 +735,23 @@ def test_replicates_within_a_round_tell_of_sigma():
 
 def test_a_stated_sigma_is_checked_within_rounds():
     for stated, verdict in ((0.04, "too small"), (0.4, "fits"), (4, "too large")):
-        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(stated, level=LEVEL))
+        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(stated, batch_effect=LEVEL))
         study = cg.Study(problem, max_rounds=30)
         rng = np.random.default_rng(5)
         for todo in study.ask(20):
             study.tell(todo, measured(rng, todo, 50.0 * rng.standard_normal()))
-        noise = study.status.noise
-        assert noise.verdict == verdict and noise.observed == pytest.approx(0.4, rel=0.4)
+        noise = study.status.noise_check
+        assert noise.verdict == verdict and noise.estimated_sigma == pytest.approx(0.4, rel=0.4)
         if verdict == "too small":
             assert noise.contradicted and "observe" not in str(noise.sentence)
-            assert "Gaussian(level='per play')" in str(noise.sentence)
+            assert "Gaussian(batch_effect='per play')" in str(noise.sentence)
         assert ("larger than it need be" in str(noise.sentence)) == (verdict == "too large")
 
 
 def test_the_lead_within_rounds_has_an_interval():
     """The true lead is in it, and levels move it by nothing."""
     for known in (True, False):
-        rewards = cg.Gaussian(0.4, level=LEVEL) if known else cg.Gaussian(level=LEVEL)
+        rewards = cg.Gaussian(0.4, batch_effect=LEVEL) if known else cg.Gaussian(batch_effect=LEVEL)
         problem, widths = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), rewards), []
         for lift in (0.0, 1000.0):
             study, rng = cg.Study(problem, seed=1), np.random.default_rng(1)
@@ -752,7 +760,7 @@ def test_the_lead_within_rounds_has_an_interval():
                     study.tell(todo, measured(rng, todo, lift * math.sin(todo.id)))
             lead = study.status.lead
             assert lead.proved and lead.low < MEANS[0] - MEANS[lead.rival[0]] < lead.high
-            assert lead.low < lead.value < lead.high and 0.0 < lead.chance <= 1.0
+            assert lead.low < lead.value < lead.high and 0.0 < lead.posterior_probability <= 1.0
             assert "with confidence 95%" in str(lead.sentence) and lead.within > 0.0
             assert all(one.low is None and one.high is None for one in study.status.estimates)
             widths.append(lead.high - lead.low)
@@ -763,7 +771,7 @@ def test_the_lead_within_rounds_has_an_interval():
 def test_differences_of_all_arms_hold_together():
     """delta = 0.2: of 60 starts, 12 misses are expected at most; more than 24 with chance 1e-4."""
     for known in (True, False):
-        rewards = cg.Gaussian(1.0, level=LEVEL) if known else cg.Gaussian(level=LEVEL)
+        rewards = cg.Gaussian(1.0, batch_effect=LEVEL) if known else cg.Gaussian(batch_effect=LEVEL)
         problem = cg.Problem(cg.Subsets(4, 3), cg.Arms(4), rewards)
         rng, missed = np.random.default_rng(0), 0
         for _ in range(60):
@@ -809,9 +817,9 @@ def test_squares_between_rounds_are_those_of_two_fits(seed, d, rounds):
     for t in range(rounds):
         arms = rng.choice(d, rng.integers(1, d + 1), replace=False).tolist()
         plain.append({a: float(rng.normal()) for a in arms})
-        record = Record(t + 1, arms, None, 0.0)
+        record = RoundRecord(t + 1, arms, None, 0.0)
         for a, x in plain[-1].items():
-            record.tell(a, Told(x, 1, 0.0))
+            record.tell(a, RecordedValue(x, 1, 0.0))
         records.append(record)
     rounds = [values_in(one) for one in records]
     assert squares_of(rounds, np.full(d, 0.7**-2)) == pytest.approx(two_way(plain, 0.7), abs=1e-7)
@@ -820,7 +828,7 @@ def test_squares_between_rounds_are_those_of_two_fits(seed, d, rounds):
 def opened(lift, seed, pulls=2, rewards=None):
     """A study of which the start, and one round more, has been told."""
     problem = cg.Problem(cg.Subsets(24, 4), cg.Arms(24), rewards or cg.Gaussian(0.5))
-    study, rng = cg.Study(problem, min_pulls=pulls, seed=seed), np.random.default_rng(seed)
+    study, rng = cg.Study(problem, min_replicates=pulls, seed=seed), np.random.default_rng(seed)
     for _ in range(6 * pulls + 1):
         (todo,) = study.ask(1)
         level = lift * rng.standard_normal()
@@ -837,7 +845,9 @@ def test_levels_that_nobody_stated_are_pointed_out():
         assert "levels" in study.decision.sentence.arguments
         assert "level='per play'" in str(study.decision.sentence)
     json.dumps(flagged[0].status.to_dict())
-    assert "Gaussian(level='per play')" in str(opened(9.0, 0, rewards=cg.Gaussian()).status.levels)
+    assert "Gaussian(batch_effect='per play')" in str(
+        opened(9.0, 0, rewards=cg.Gaussian()).status.levels
+    )
     for rewards in (cg.Gaussian(), cg.Gaussian(0.5)):
         for seed in range(12):  # what a status says of it, without its forecast
             state = state_of(opened(0.0, seed, rewards=rewards))
@@ -851,7 +861,7 @@ def test_the_check_of_levels_has_its_level():
     for degrees, known in ((1, True), (5, True), (12, True), (5, False)):
         squares, rest = rng.chisquare(degrees, 20_000), rng.chisquare(20, 20_000)
         made = [
-            surprise(Squares(x, degrees, y, 20), known)
+            surprise(VarianceComponents(x, degrees, y, 20), known)
             for x, y in zip(squares.tolist(), rest.tolist(), strict=True)
         ]
         assert sum(one > math.log(1e4) for one in made) <= 9  # 2 expected; > 9 with chance 5e-5
@@ -862,13 +872,13 @@ def test_an_opening_survives_a_snapshot(tmp_path, monkeypatch):
     monkeypatch.setattr("combgame.lab.session.EVERY", 3)
     url = f"sqlite:///{tmp_path}/lab.db"
     problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5))
-    study, rng = cg.Study(problem, min_pulls=2, storage=url), np.random.default_rng(0)
+    study, rng = cg.Study(problem, min_replicates=2, storage=url), np.random.default_rng(0)
     for t in range(8):
         (todo,) = study.ask(1)
         study.tell(todo, {a: 9.0 * (-1) ** (t // 3) + rng.standard_normal() for a in todo.arms})
         study.close()
         study = cg.Study.open(url)
-    assert study.status.levels is not None
+    assert study.status.batch_warning is not None
     study.close()
 
 
@@ -910,9 +920,9 @@ def test_the_time_of_plays_with_levels_is_that_of_least_squares(case):
     from scipy.optimize import minimize
 
     actions, answers, mean, sigma = LEVELLED[case]
-    problem = cg.Problem(actions, answers, cg.Gaussian(sigma, level=LEVEL))
+    problem = cg.Problem(actions, answers, cg.Gaussian(sigma, batch_effect=LEVEL))
     found = cg.complexity(problem, mean, tolerance=1e-3)
-    spread, plays = np.broadcast_to(sigma, 4), list(actions.iterate())
+    spread, plays = np.broadcast_to(sigma, 4), list(actions.__iter__())
     pairs = EXCHANGES.get(case, [(0, 1), (0, 2), (0, 3)])
 
     def value(weights):
@@ -920,7 +930,10 @@ def test_the_time_of_plays_with_levels_is_that_of_least_squares(case):
 
     ours = dict(found.support)
     own = value([ours.get(one, 0.0) for one in plays])
-    assert own == pytest.approx(1.0 / found.time, rel=1e-6) and found.gap <= 1e-3
+    assert (
+        own == pytest.approx(1.0 / found.characteristic_time, rel=1e-6)
+        and found.duality_gap <= 1e-3
+    )
     rng, best = np.random.default_rng(1), 0.0
     for weights in rng.dirichlet(np.full(len(plays), 0.5), 300):
         best = max(best, value(weights))
@@ -942,34 +955,36 @@ def test_the_time_of_plays_with_levels_is_that_of_least_squares(case):
         ],
     )
     best = max(best, value(np.maximum(solved.x[:-1], 0.0) / solved.x[:-1].sum()))
-    assert best <= (1.0 + found.gap) / found.time * (1.0 + 1e-6)
-    assert best >= 0.98 / found.time  # the other way finds it too
+    assert best <= (1.0 + found.duality_gap) / found.characteristic_time * (1.0 + 1e-6)
+    assert best >= 0.98 / found.characteristic_time  # the other way finds it too
     alike = cg.Problem(actions, answers, cg.Gaussian(sigma))
-    assert found.time >= cg.complexity(alike, mean).time / (1.0 + 1e-4)
+    assert found.characteristic_time >= cg.complexity(alike, mean).characteristic_time / (
+        1.0 + 1e-4
+    )
 
 
 def test_two_arms_that_are_always_together_lose_nothing_to_levels():
-    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(0.5, level=LEVEL))
-    assert cg.complexity(problem, [1.0, 0.0]).time == pytest.approx(4.0 * 0.25)
+    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(0.5, batch_effect=LEVEL))
+    assert cg.complexity(problem, [1.0, 0.0]).characteristic_time == pytest.approx(4.0 * 0.25)
 
 
 def test_more_plays_than_can_be_listed_are_refused_and_simulations_say_which_time_it_is():
-    problem = cg.Problem(cg.Subsets(20, 4), cg.Arms(20), cg.Gaussian(0.3, level=LEVEL))
+    problem = cg.Problem(cg.Subsets(20, 4), cg.Arms(20), cg.Gaussian(0.3, batch_effect=LEVEL))
     means = np.r_[0.9, np.linspace(0.4, 0.0, 19)]
     with refused("level-complexity", InputError, most=2000):
         cg.complexity(problem, means)
-    tied = cg.Problem(cg.Subsets(4, 2), cg.Subsets(4, 2), cg.Gaussian(0.3, level=LEVEL))
+    tied = cg.Problem(cg.Subsets(4, 2), cg.Subsets(4, 2), cg.Gaussian(0.3, batch_effect=LEVEL))
     with refused("tie", cg.TieError, best="0, 1", rival="0, 2"):
         cg.complexity(tied, [0.5, 0.3, 0.3, 0.1])
     text = str(cg.simulate(problem, means, runs=2, engine="python"))
     assert "It is that of plays without levels" in text
-    few = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.3, level=LEVEL))
+    few = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.3, batch_effect=LEVEL))
     assert "without levels" not in str(cg.simulate(few, means[:6], runs=2, engine="python"))
 
 
 @pytest.mark.compiled
 def test_epsilon_keeps_the_level():
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3, level=LEVEL))
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3, batch_effect=LEVEL))
     alike = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3))
     how = {"means": [0.9, 0.5, 0.3, 0.1], "epsilon": 0.1, "runs": 2, "max_rounds": 30}
     with_levels, without = (cg.plan(one, **how).rows()[0]["time"] for one in (problem, alike))
@@ -983,7 +998,10 @@ def test_nothing_is_said_of_the_leader_while_no_block_is_complete():
     """It was said that "the chance that it is best is above 99%", in 25 of 25 studies, and right in
     9: the values of four plates say which plate reads high.
     """
-    for rewards in (cg.Gaussian(0.15, level="per play"), cg.Gaussian(level="per play")):
+    for rewards in (
+        cg.Gaussian(0.15, batch_effect="per play"),
+        cg.Gaussian(batch_effect="per play"),
+    ):
         problem, right = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), rewards), 0
         for seed in range(5):
             rng, study = np.random.default_rng(seed), cg.Study(problem, engine="python")
@@ -998,13 +1016,16 @@ def test_nothing_is_said_of_the_leader_while_no_block_is_complete():
                 todo, level = study.ask(), rng.normal(0.0, 1.0)
                 study.tell(todo, {a: means[a] + level + rng.normal(0, 0.15) for a in todo.arms})
             status = study.status
-            assert 0.0 < status.lead.chance <= 1.0 and status.lead.rival == status.rivals[0].answer
+            assert (
+                0.0 < status.lead.posterior_probability <= 1.0
+                and status.lead.rival == status.rivals[0].answer
+            )
             right += status.leader == (int(means.argmax()),)
         assert right >= 3
 
 
 def test_a_study_that_ends_before_its_first_block_says_that_nothing_is_known():
-    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(1.0, level="per play"))
+    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(1.0, batch_effect="per play"))
     study = cg.Study(problem, engine="python")
     todo = study.ask(3)[0]
     study.tell(todo, {a: float(a) for a in todo.arms})
@@ -1016,7 +1037,7 @@ def test_a_study_that_ends_before_its_first_block_says_that_nothing_is_known():
 
 
 def test_arms_that_no_complete_block_joins_are_not_compared():
-    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, level="per play"))
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, batch_effect="per play"))
     study, rng = cg.Study(problem, engine="python"), np.random.default_rng(0)
     for todo in study.ask(6):  # of the plays with arm 5, only its own value is there
         lost = set(todo.arms) - {5} if 5 in todo.arms else set()
@@ -1030,21 +1051,24 @@ def test_arms_that_no_complete_block_joins_are_not_compared():
 
 def test_the_chance_within_plays_knows_how_unlike_sigmas_are():
     """Arms 0 and 1 are compared on many plates, each with a small sigma; arm 2 hardly."""
-    rewards = cg.Gaussian([0.1, 0.1, 5.0], level="per play")
+    rewards = cg.Gaussian([0.1, 0.1, 5.0], batch_effect="per play")
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), rewards)
-    game, seen = problem.game(), blank(3, problem.rewards.groups(3), problem.precision())
-    seen.blocks.left[0] = 30
+    kernel, stats = (
+        problem.kernel(),
+        blank(3, problem.rewards.variance_groups(3), problem.precision()),
+    )
+    stats.batch.left[0] = 30
     for k in range(30):
         arms = ((0, 1), (1, 2), (0, 2))[k % 3]
         for a in arms:
-            seen.blocks.put(a, {0: 0.1, 1: 0.0, 2: 0.0}[a], 1.0)
-        seen.blocks.pass_play()
-    seen.counts[:] = 20.0
-    seen.blocks.adjust(seen.mean)
-    weights = seen.blocks.joined[:, :-1]
+            stats.batch.put(a, {0: 0.1, 1: 0.0, 2: 0.0}[a], 1.0)
+        stats.batch.pass_play()
+    stats.counts[:] = 20.0
+    stats.batch.adjust(stats.mean)
+    weights = stats.batch.joined[:, :-1]
     cov = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
     order = np.arange(3)
-    draws = _within(problem, seen, np.ones(3), order, np.random.default_rng(0), 100_000)
+    draws = _within(problem, stats, np.ones(3), order, np.random.default_rng(0), 100_000)
     assert np.var(draws[:, 0] - draws[:, 1]) < 1.2 * (cov[0, 0] + cov[1, 1] - 2 * cov[0, 1])
     assert np.var(draws[:, 0] - draws[:, 2]) > 20 * np.var(draws[:, 0] - draws[:, 1])
-    assert 0.3 < chance(problem, game, seen, vector([0], 3)) < 0.8
+    assert 0.3 < posterior_probability_best(problem, kernel, stats, vector([0], 3)) < 0.8

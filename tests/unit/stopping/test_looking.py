@@ -15,12 +15,12 @@ import combgame as cg
 from combgame.errors import InputError, StudyError
 from combgame.lab.analysis import noise as noise_of
 from combgame.rules._exploration import padded, start_sets
-from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.base import FixedBoundRule, RuleBase
 from tests.said import refused
 from tests.studies import state_of
 
 PAIR = cg.Subsets(2, 2)
-KNOWN, UNKNOWN = cg.Gaussian(1.0, level="per play"), cg.Gaussian(level="per play")
+KNOWN, UNKNOWN = cg.Gaussian(1.0, batch_effect="per play"), cg.Gaussian(batch_effect="per play")
 
 
 def plates(rewards, seed, extra, asked=1, batches=40, replicates=None):
@@ -70,7 +70,7 @@ def test_readings_beyond_those_that_were_asked_for_change_nothing():
                 fewer.ask(20)
             cut = {int(a): x[:1] for a, x in one.data["values"].items()}
             fewer.tell(one.round, cut)
-        mine, other = (state_of(one).history.seen for one in (more, fewer))
+        mine, other = (state_of(one).history.stats for one in (more, fewer))
         assert mine.blocks.lead.tolist() == other.blocks.lead.tolist()
         assert mine.blocks.noise.tolist() == other.blocks.noise.tolist()
         assert mine.counts.tolist() == other.counts.tolist()
@@ -96,7 +96,7 @@ def test_replicates_that_were_asked_for_count_all():
     for apart in groups.values():
         v = (1 / 3 + 1 / 3) / len(apart)
         lead, sure = lead + np.mean(apart) / v, sure + 1 / v
-    blocks = state_of(study).history.seen.blocks
+    blocks = state_of(study).history.stats.batch
     assert blocks.lead[0, 1] == pytest.approx(lead) and blocks.sure[0, 1] == pytest.approx(sure)
 
 
@@ -164,7 +164,7 @@ def drifting(seed, again):
         todo, plate = study.ask(client="bob"), plate + 1
         level = -0.5 * plate
         values = {0: 0.05 + level + rng.standard_normal(), 1: level + rng.standard_normal()}
-        study.tell(todo, {arm: values[arm] for arm in todo.left})
+        study.tell(todo, {arm: values[arm] for arm in todo.remaining})
     return study
 
 
@@ -176,7 +176,7 @@ def test_a_round_is_measured_again_as_a_whole_where_plays_have_levels():
         studies = [drifting(seed, again) for seed in range(2)]
         assert not any(one.done and one.decision.answer == (1,) for one in studies)
         history = state_of(studies[0]).history
-        assert history.happened["started-over"] == 80 and history.seen.counts.tolist() == [
+        assert history.happened["started-over"] == 80 and history.stats.counts.tolist() == [
             80.0,
             80.0,
         ]
@@ -198,10 +198,10 @@ def test_nobody_can_make_a_play_of_two():
             study.tell(todo, {1: 0.5}, final=False, client="ada")  # one well was read nevertheless
             if again == "failed twice":
                 study.fail(todo, "and the rest is lost", client="ada")
-            assert study.ask(client="ada").left == (0, 1), again
+            assert study.ask(client="ada").remaining == (0, 1), again
         else:
             new = study.ask(client="bob")
-            assert (new.id, new.left) == (todo.id, (0, 1)) and new.mark != todo.mark
+            assert (new.id, new.remaining) == (todo.id, (0, 1)) and new.mark != todo.mark
             if again == "between":
                 study.tell(new, {0: 0.1}, final=False, client="bob")
             before = study.events()
@@ -209,7 +209,7 @@ def test_nobody_can_make_a_play_of_two():
                 with refused("measured-anew", StudyError, round=1, asker="bob"):
                     study.tell(late, {1: 0.5}, final=False, client=who)
             with refused("measured-anew", StudyError):
-                study.step(todo, {1: 0.5}, client="ada")
+                study.best_shift_with_gradient(todo, {1: 0.5}, client="ada")
             assert study.events() == before, again
             study.tell(new, {0: 0.1, 1: 0.2}, client="bob")
         assert study.replay().same, again
@@ -222,7 +222,7 @@ def test_an_arm_that_was_retracted_is_missing_in_plays_that_go_on():
     study.tell(todo, {0: 0.1, 1: 0.2}, final=False)
     study.retract(arm=0, reason="contaminated")
     assert study.ask(client="bob", lease=60) is not None
-    assert study.pending[0].left == (2,)
+    assert study.pending[0].remaining == (2,)
     study.tell(todo.id, {2: 0.3})
     assert study.replay().same
     other = cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), engine="python")
@@ -239,9 +239,9 @@ def test_who_goes_on_with_a_round_goes_on_with_its_play():
     todo = study.ask(client="ada", lease=1e-9)
     study.tell(todo, {0: 0.5}, final=False)
     again = study.ask(client="ada", lease=600)
-    assert (again.id, again.left) == (1, (1,))
+    assert (again.id, again.remaining) == (1, (1,))
     study.fail(1, "no more of it", retry=False)
-    assert study.events()[-1].kind == "failed" and state_of(study).history.seen.counts[0] == 1.0
+    assert study.events()[-1].kind == "failed" and state_of(study).history.stats.counts[0] == 1.0
 
 
 def test_values_that_were_measured_anew_do_not_stand_beside_those_of_another_play():
@@ -285,15 +285,17 @@ def test_replicates_of_an_arm_are_told_together():
 
 def squares_of(study):
     """Squares that tell of sigma, and how many they are."""
-    noise = state_of(study).history.seen.noise
+    noise = state_of(study).history.stats.residuals
     return float(noise[1].sum()), float(noise[0].sum())
 
 
-def controls(seed, d=300, min_pulls=1, rounds=None):
+def controls(seed, d=300, min_replicates=1, rounds=None):
     """A control in spec is confirmed once."""
     rng = np.random.default_rng(seed)
     problem = cg.Problem(cg.Arms(d), rewards=cg.Gaussian())
-    study = cg.Study(problem, min_pulls=min_pulls, seed=seed, rule="uniform", engine="python")
+    study = cg.Study(
+        problem, min_replicates=min_replicates, seed=seed, rule="uniform", engine="python"
+    )
     for todo in study.ask(rounds or d):
         x = rng.standard_normal()
         study.tell(todo, {todo.arms[0]: [x, rng.standard_normal()] if abs(x) < 0.1 else x})
@@ -307,7 +309,7 @@ def test_replicates_by_looking_are_no_squares_of_the_start():
     """
     squares, n = squares_of(controls(0))
     assert (squares, n) == (0.0, 0.0)
-    both = [squares_of(controls(seed, min_pulls=2, rounds=600)) for seed in range(3)]
+    both = [squares_of(controls(seed, min_replicates=2, rounds=600)) for seed in range(3)]
     squares, n = np.sum(both, axis=0)
     assert n == 900  # one of every arm
     # chi^2 with 900 degrees: outside of this with probability 3e-5
@@ -329,9 +331,9 @@ def test_what_comes_beyond_leaves_the_start_as_it_was():
         more.tell(other, {other.arms[0]: [x, 0.01 * k, 5.0]})
         if k == 5:
             more.observe({0: [9.0, 9.5]}, "it looked odd")
-    seen = state_of(more).history.seen
-    assert seen.noise.tolist()[:2] == state_of(plain).history.seen.noise.tolist()[:2]
-    assert seen.counts.sum() == 12 + 24 + 2 and seen.start[0] == 0
+    stats = state_of(more).history.stats
+    assert stats.residuals.tolist()[:2] == state_of(plain).history.stats.residuals.tolist()[:2]
+    assert stats.counts.sum() == 12 + 24 + 2 and stats.in_initial_design[0] == 0
     more.retract(3, "a slip")
     before = squares_of(more)
     more.tell(3, {more.pending[0].arms[0]: 0.4})  # anew: it tells nothing of sigma
@@ -345,7 +347,7 @@ def test_replicates_cannot_be_chosen_by_looking_within_the_start():
     chosen by looking.
     """
     problem = cg.Problem(cg.Arms(6), rewards=cg.Gaussian())
-    study = cg.Study(problem, min_pulls=2, seed=0, rule="uniform", engine="python")
+    study = cg.Study(problem, min_replicates=2, seed=0, rule="uniform", engine="python")
     for todo in study.ask(8):
         study.tell(todo, {todo.arms[0]: 0.1 * todo.id})
     with refused("start-replicates", StudyError, short=4, usual=1):
@@ -368,7 +370,7 @@ def in_order(seed, d, near, rewards=None, later=1):
     """
     rng = np.random.default_rng(seed)
     problem = cg.Problem(cg.Arms(d), rewards=rewards or cg.Gaussian())
-    study = cg.Study(problem, min_pulls=2, seed=seed, rule="uniform", engine="python")
+    study = cg.Study(problem, min_replicates=2, seed=seed, rule="uniform", engine="python")
     rounds, first = study.ask(2 * d + later), {}
     again, new = [], rounds[2 * d :]
     for todo in rounds[: 2 * d]:
@@ -401,7 +403,7 @@ def test_the_start_counts_as_a_whole_whatever_of_it_is_measured_first():
         said = []
         for study, _ in in_order(1, 200, near, later=3):
             history = state_of(study).history
-            said.append(bool(history.seen.start[0]))
+            said.append(bool(history.stats.in_initial_design[0]))
         assert said == [True] * (len(said) - 1) + [False]
         n = squares_of(study)[1]
         early = history.initial_residuals[:2].sum(axis=1)
@@ -415,13 +417,15 @@ def test_values_that_were_told_before_the_end_of_the_start_count_after_it():
     that is lost is given up.
     """
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian())
-    study = cg.Study(problem, min_pulls=2, seed=0, rule="uniform", engine="python")
+    study = cg.Study(problem, min_replicates=2, seed=0, rule="uniform", engine="python")
     rounds = study.ask(24)
     values = {todo.id: 100.0 * todo.arms[0] + 0.1 * todo.id for todo in rounds}
     for todo in rounds[1:]:
         study.tell(todo, {todo.arms[0]: values[todo.id]})
     assert not study.done and state_of(study).monitor.weakest()[0] == 0.0
-    assert study.status.next.code == "start-waits" and "round 1 next" in str(study.status.next)
+    assert study.status.next_step.code == "start-waits" and "round 1 next" in str(
+        study.status.next_step
+    )
     study.fail(rounds[0], "the dish broke", retry=False)
     lone, both = rounds[0].arms[0], 1 - rounds[0].arms[0]
     start = {a: [values[r.id] for r in rounds[1:4] if r.arms[0] == a] for a in (0, 1)}
@@ -442,7 +446,7 @@ def test_planned_data_in_the_middle_leave_the_start_as_it_is():
     """
     rng, d = np.random.default_rng(0), 100
     problem = cg.Problem(cg.Arms(d), rewards=cg.Gaussian())
-    study = cg.Study(problem, min_pulls=2, seed=0, rule="uniform", engine="python")
+    study = cg.Study(problem, min_replicates=2, seed=0, rule="uniform", engine="python")
     first = {}
     for todo in study.ask(d):
         first[todo.arms[0]] = rng.standard_normal()
@@ -464,7 +468,7 @@ def test_a_retraction_leaves_what_came_after_the_start_as_it_was():
     told before its end: of 196 squares 25 were left.
     """
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian())
-    study = cg.Study(problem, min_pulls=2, seed=0, rule="uniform", delta=1e-9, engine="python")
+    study = cg.Study(problem, min_replicates=2, seed=0, rule="uniform", delta=1e-9, engine="python")
     rng = np.random.default_rng(0)
     for todo in study.ask(100):
         study.tell(todo, {todo.arms[0]: float(rng.standard_normal())})
@@ -486,7 +490,7 @@ def test_a_part_of_a_start_is_no_start_where_it_is_carried():
     old, new = (
         cg.Study(
             cg.Problem(cg.Arms(n), rewards=cg.Gaussian(), names=names[:n]),
-            min_pulls=2,
+            min_replicates=2,
             rule="uniform",
             engine="python",
         )
@@ -496,7 +500,7 @@ def test_a_part_of_a_start_is_no_start_where_it_is_carried():
         old.tell(todo, {todo.arms[0]: float(rng.standard_normal())})
     for todo in old.pending:
         old.fail(todo, "no time", retry=False)
-    new.carry(old)
+    new.transfer_from(old)
     assert state_of(new).history.initial_residuals[0].sum() == 0.0
     assert 0.0 < squares_of(new)[1] < 20.0  # later ones, of which few count
 
@@ -504,11 +508,13 @@ def test_a_part_of_a_start_is_no_start_where_it_is_carried():
 def test_a_round_of_the_start_that_is_out_does_not_hide_a_sigma_that_is_too_small():
     """205 of 206 values were told, and it said that there were too few."""
     problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1))
-    study = cg.Study(problem, min_pulls=2, seed=0, delta=1e-300, engine="python")
+    study = cg.Study(problem, min_replicates=2, seed=0, delta=1e-300, engine="python")
     rng, (first, *rounds) = np.random.default_rng(0), study.ask(60)
     for todo in rounds:
         study.tell(todo, {todo.arms[0]: float(rng.standard_normal())})
-    assert study.status.noise.verdict == "too small" and first.id in [x.id for x in study.pending]
+    assert study.status.noise_check.verdict == "too small" and first.id in [
+        x.id for x in study.pending
+    ]
 
 
 def test_replicates_cannot_be_chosen_before_anything_was_told_either():
@@ -538,7 +544,7 @@ def test_more_replicates_that_were_asked_for_are_the_start():
         todo = study.ask()
         values[todo.arms[0]] = rng.standard_normal(4)
         study.tell(todo, {todo.arms[0]: list(values[todo.arms[0]])})
-    assert len(values) == 3 and state_of(study).history.seen.start[0] == 0
+    assert len(values) == 3 and state_of(study).history.stats.in_initial_design[0] == 0
     squares, n = squares_of(study)
     assert n == 9 and squares == pytest.approx(sum(3 * np.var(x, ddof=1) for x in values.values()))
 
@@ -549,13 +555,13 @@ def test_more_replicates_that_were_asked_for_are_the_start():
 class TypicalPart(NamedTuple):
     score: NDArray[np.float64]
 
-    def choose(self, game, seen, view, rng):
+    def choose(self, problem, stats, state, rng):
         """Of the arms with one value, that which reads most as all of them are."""
         for a in range(self.score.size):
-            self.score[a] = -abs(seen.mean[a]) - 10.0 * seen.counts[a]
-        game.actions.argmax(self.score, view.action)
+            self.score[a] = -abs(stats.mean[a]) - 10.0 * stats.counts[a]
+        problem.actions.argmax(self.score, state.action)
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -563,9 +569,9 @@ class TypicalPart(NamedTuple):
 class Typical(RuleBase):
     """Plays again what looks typical."""
 
-    def setup(self, problem):
-        part = TypicalPart(np.zeros(problem.d))
-        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+    def bind(self, problem):
+        kernel = TypicalPart(np.zeros(problem.d))
+        return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))
 
 
 def names(d):
@@ -577,13 +583,19 @@ def old_and_new(rewards, d, rounds, seed, rule, replicates=1):
     one, two = (cg.Problem(cg.Arms(n), rewards=rewards, names=names(n)) for n in (d, d + 1))
     rng = np.random.default_rng(seed)
     old = cg.Study(
-        one, delta=1e-9, rule=rule, seed=seed, replicates=replicates, min_pulls=1, engine="python"
+        one,
+        delta=1e-9,
+        rule=rule,
+        seed=seed,
+        replicates=replicates,
+        min_replicates=1,
+        engine="python",
     )
     for _ in range(rounds):
         todo = old.ask()
         old.tell(todo, {todo.arms[0]: list(rng.standard_normal(replicates))})
-    new = cg.Study(two, delta=1e-9, seed=seed, min_pulls=1, engine="python")
-    assert new.carry(old) == rounds * replicates
+    new = cg.Study(two, delta=1e-9, seed=seed, min_replicates=1, engine="python")
+    assert new.transfer_from(old) == rounds * replicates
     return old, new
 
 
@@ -591,10 +603,10 @@ def test_a_carried_study_tells_of_sigma_what_the_old_one_did():
     """Its later values became squares of a start: 0.69 sigma^2 on average here."""
     old, new = old_and_new(cg.Gaussian(), 60, 90, 0, Typical())
     before, after = (state_of(one).history for one in (old, new))
-    assert np.allclose(after.seen.noise[:2], before.seen.noise[:2], rtol=1e-12)
+    assert np.allclose(after.stats.residuals[:2], before.stats.residuals[:2], rtol=1e-12)
     assert np.allclose(after.initial_residuals, before.initial_residuals, rtol=1e-12)
     assert np.allclose(after.late_stats[:, :60], before.late_stats, rtol=1e-9)
-    assert after.seen.start[0] == 0
+    assert after.stats.in_initial_design[0] == 0
     assert new.ask().arms == (60,)  # its start is that of the arm that is new
     assert new.replay().same
 
@@ -623,8 +635,8 @@ def test_weights_are_those_that_were_fixed_then():
     old.retract(5, "a slip")
     old.tell(5, dict.fromkeys(old.pending[0].arms, 0.3))
     new = cg.Study(two, delta=1e-9, engine="python")
-    new.carry(old)
-    before, after = (state_of(study).history.seen for study in (old, new))
+    new.transfer_from(old)
+    before, after = (state_of(study).history.stats for study in (old, new))
     assert after.weighed[:3, :4].T.tolist() == [
         pytest.approx(row, abs=1e-12)
         for row in np.vstack(
@@ -655,7 +667,7 @@ def test_data_that_were_not_planned_are_no_start():
     later.observe(values)
     for a in range(3):
         for x in values[a]:
-            single.observe({a: x}, again=True)
+            single.observe({a: x}, allow_duplicates=True)
     exact = sum(3 * np.var(x, ddof=1) for x in values.values())
     assert squares_of(planned) == (pytest.approx(exact), 9.0)
     naive = sum(
@@ -665,8 +677,8 @@ def test_data_that_were_not_planned_are_no_start():
     squares, n = squares_of(single)
     assert n <= 9.0 and squares / n >= exact / 9.0
     for one in (planned, later, single):
-        assert state_of(one).history.seen.start[0] == 0
-        assert state_of(one).history.seen.counts.tolist() == [4.0, 4.0, 4.0]
+        assert state_of(one).history.stats.in_initial_design[0] == 0
+        assert state_of(one).history.stats.counts.tolist() == [4.0, 4.0, 4.0]
     assert [x.code for x in stopped(planned).assumptions if "values-" in x.code] == [
         "values-planned"
     ]
@@ -686,7 +698,7 @@ def test_weights_of_data_from_outside_do_not_depend_on_how_many_they_are():
         study.observe(dict.fromkeys(range(3), 0.5))
         study.observe({1: [0.25] * n})
         history = state_of(study).history
-        weights.append(float(history.seen.weighed[0, 1] - 3.0) / n)
+        weights.append(float(history.stats.weighted_sums[0, 1] - 3.0) / n)
     assert weights == [3.0] * 3
 
 
@@ -737,9 +749,9 @@ def test_what_the_old_study_rests_on_the_new_one_rests_on_too():
     old.retract(1, "a slip")
     old.tell(1, {old.pending[0].arms[0]: [0.1, 0.2]})
     new = cg.Study(problem(4), engine="python", delta=1e-9)
-    new.carry(old)
+    new.transfer_from(old)
     newest = cg.Study(problem(5), engine="python", delta=1e-9)
-    newest.carry(new)
+    newest.transfer_from(new)
     for one in (old, new, newest):
         one.stop("enough")
     codes = [[said.code for said in one.decision.assumptions] for one in (old, new, newest)]
@@ -755,7 +767,7 @@ def test_what_the_old_study_rests_on_the_new_one_rests_on_too():
 def test_what_comes_after_a_certificate_says_nothing_of_its_sigma():
     """One late slip, and a certified study said not to rely on it."""
     problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"])
-    study = cg.Study(problem, seed=1, engine="python", min_pulls=2)
+    study = cg.Study(problem, seed=1, engine="python", min_replicates=2)
     rounds = study.ask(60)
     rng = np.random.default_rng(2)
     for todo in rounds:
@@ -767,8 +779,8 @@ def test_what_comes_after_a_certificate_says_nothing_of_its_sigma():
     for todo in study.pending:
         study.tell(todo, {todo.arms[0]: 100.0 * rng.standard_normal()})
     now = study.decision
-    assert study.status.noise.verdict == "too small"
-    assert now.noise == then.noise and now.doubts == then.doubts == ()
-    assert str(now.sentence) == str(then.sentence)
+    assert study.status.noise_check.verdict == "too small"
+    assert now.noise_check == then.noise_check and now.outliers == then.outliers == ()
+    assert str(now.headline) == str(then.headline)
     more = {x.code for x in now.assumptions} - {x.code for x in then.assumptions}
     assert more == {"results-late"} or more == {"results-late", "overtaken"}

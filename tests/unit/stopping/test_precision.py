@@ -14,7 +14,7 @@ import combgame as cg
 from combgame.engine.statistics import blank
 from combgame.rewards.gaussian import FINE, resolved
 from combgame.stopping.penalised import beta_regret
-from combgame.stopping.variance import SPREAD, UnknownPart, least_chi_square
+from combgame.stopping.variance import SPREAD, UnknownVarianceBound, least_chi_square
 from tests.said import refused
 
 mpmath.mp.dps = 50
@@ -65,17 +65,17 @@ def test_the_bound_on_a_variance_is_right_at_any_count_and_never_above_the_root(
 def watching():
     """What bounds the variances of two arms."""
     none = np.full(2, math.inf)
-    return UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), none, np.ones(2))
+    return UnknownVarianceBound(math.log(100.0), np.zeros(2), np.zeros(2), none, np.ones(2))
 
 
 def seen_of(values):
     """Two arms with the same values, as they would be noted."""
-    seen = blank(2)
+    stats = blank(2)
     for value in values:
-        seen.add_value(0, value, 1.0, value, 1.0, False)
-        seen.add_value(1, value, 1.0, value, 1.0, False)
-    seen.mean[:] = (seen.sums + seen.rest) / seen.counts
-    return seen
+        stats.add_value(0, value, 1.0, value, 1.0, False)
+        stats.add_value(1, value, 1.0, value, 1.0, False)
+    stats.mean[:] = (stats.sums + stats.compensation) / stats.counts
+    return stats
 
 
 def test_means_and_sums_of_squares_are_right_however_small_the_spread():
@@ -88,10 +88,10 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread():
         exact = [Fraction(x) for x in values]
         mean = sum(exact) / n
         squares = sum((x - mean) ** 2 for x in exact)
-        seen, judge = seen_of(values), watching()
-        assert abs(Fraction(float(seen.mean[0])) - mean) <= Fraction(2) ** -53 * abs(mean)
-        judge.refresh(seen)
-        bound, least = judge.variance[0], least_chi_square(n - 1.0, math.log(100.0))
+        stats, stopping_kernel = seen_of(values), watching()
+        assert abs(Fraction(float(stats.mean[0])) - mean) <= Fraction(2) ** -53 * abs(mean)
+        stopping_kernel.update(stats)
+        bound, least = stopping_kernel.variance[0], least_chi_square(n - 1.0, math.log(100.0))
         if bound < math.inf:  # never below what the exact squares give
             assert Fraction(float(bound)) >= squares / Fraction(least), (ratio, n)
             assert float(bound) <= float(squares) / least * (1.0 + 8.0 / FINE), (ratio, n)
@@ -103,14 +103,14 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread():
 
 def test_values_that_are_all_equal_tell_nothing_of_their_spread():
     for value in (0.0, 0.1, 1.0 / 3.0, 97.3, -7e20, 1e-300):
-        seen, judge = seen_of([value] * 1000), watching()
-        judge.refresh(seen)
-        assert judge.variance.tolist() == [math.inf] * 2 and not resolved(seen, 0), value
-        assert judge.believed.tolist() == [1.0] * 2, value
+        stats, stopping_kernel = seen_of([value] * 1000), watching()
+        stopping_kernel.update(stats)
+        assert stopping_kernel.variance.tolist() == [math.inf] * 2 and not resolved(stats, 0), value
+        assert stopping_kernel.believed.tolist() == [1.0] * 2, value
         if abs(value) > 1e-3:  # until one differs
-            seen.add_value(0, value * 1.0001, 1.0, value * 1.0001, 1.0, False)
+            stats.add_value(0, value * 1.0001, 1.0, value * 1.0001, 1.0, False)
             squares = (value * 0.0001) ** 2 * 1000 / 1001
-            assert seen.squares[0] == pytest.approx(squares, rel=1e-3), value
+            assert stats.squares[0] == pytest.approx(squares, rel=1e-3), value
 
 
 def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_tiny():
@@ -121,7 +121,9 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
     """
     options = {"rule": "uniform", "delta": 0.2, "threshold": "mixture", "ties": "run"}
     for ratio in (3e-13, 1e-9):
-        problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=ratio, shared=False))
+        problem = cg.Problem(
+            cg.Arms(2), None, cg.Gaussian(simulation_sigma=ratio, shared_sigma=False)
+        )
         means, more = [1.0, 1.0 - 2.0 * ratio], {"runs": 5, "max_rounds": 400, "engine": "python"}
         plain = cg.simulate(problem, means, **options, **more)
         assert plain.capped.all() == (ratio < 1e-12)  # lost in rounding; else soon certain
@@ -162,7 +164,7 @@ def test_what_is_not_refused_is_right_to_a_hundredth_of_a_standard_error(power, 
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma))
     value = sigma * 10.0**ratio
     off = np.spacing(value) * np.sqrt(n) / sigma
-    if problem.coarse(0, value, n) is None:
+    if problem.precision_problem(0, value, n) is None:
         assert off <= 0.0101 and value <= 1e9 * sigma * (1 + 1e-9)
     else:
         assert off > 0.0024 or value > 0.5e9 * sigma

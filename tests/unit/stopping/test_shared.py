@@ -35,9 +35,9 @@ def half(u, n, c, sigma, sided):
     return z * z / 2 + (math.log(2) + log_ndtr(z) if sided else 0) - math.log1p(n / c) / 2
 
 
-def pair(x, y, seen, i, j, sigma, tau, sided=True):
+def pair(x, y, stats, i, j, sigma, tau, sided=True):
     """ln of the mixture of a pair with means x and y and known standard deviations."""
-    (mi, mj), (ni, nj) = seen.mean[[i, j]], seen.counts[[i, j]]
+    (mi, mj), (ni, nj) = stats.mean[[i, j]], stats.counts[[i, j]]
     each = [
         math.log(p)
         + half(mi - x, ni, c, sigma, sided and one)
@@ -56,22 +56,22 @@ def pair(x, y, seen, i, j, sigma, tau, sided=True):
     return np.logaddexp.reduce(each)
 
 
-def exact(seen, low=-math.inf, high=math.inf, i=0, j=1):
+def exact(stats, low=-math.inf, high=math.inf, i=0, j=1):
     """The least over x in [low, high] and sigma, or over two sigmas, by search."""
-    noise, group = seen.noise, seen.group
+    noise, group = stats.residuals, stats.variance_group
     squares, degrees = (1 + 4 / FINE) * noise[1, group[[i, j]]], noise[0, group[[i, j]]]
     same = group[i] == group[j]
-    lead = seen.mean[i] - seen.mean[j]
+    lead = stats.mean[i] - stats.mean[j]
 
     def at(x, logs):
         v, w = np.exp(logs)
-        value = pair(x, x, seen, i, j, math.sqrt(v), math.sqrt(w), same)
+        value = pair(x, x, stats, i, j, math.sqrt(v), math.sqrt(w), same)
         value += log_spread(degrees[0], squares[0], v)
         return value if same else value + log_spread(degrees[1], squares[1], w)
 
     def over_x(logs):
-        wide = 3 * math.sqrt(max(np.exp(logs)) / min(seen.counts[[i, j]])) + abs(lead)
-        ends = max(low, min(seen.mean[[i, j]]) - wide), min(high, max(seen.mean[[i, j]]) + wide)
+        wide = 3 * math.sqrt(max(np.exp(logs)) / min(stats.counts[[i, j]])) + abs(lead)
+        ends = max(low, min(stats.mean[[i, j]]) - wide), min(high, max(stats.mean[[i, j]]) + wide)
         if ends[0] >= ends[1]:
             return at(min(max(ends[0], low), high), logs)
         return minimize_scalar(
@@ -93,23 +93,23 @@ def exact(seen, low=-math.inf, high=math.inf, i=0, j=1):
 
 def filled(counts, mean, noise, group=(0, 0)):
     """noise: per group, how many squares and their sum."""
-    seen = blank(len(counts), np.array(group))
-    seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, np.array(counts) * mean
-    seen.noise[:2], seen.start[0] = np.transpose(noise), 0
-    return seen
+    stats = blank(len(counts), np.array(group))
+    stats.counts[:], stats.mean[:], stats.sums[:] = counts, mean, np.array(counts) * mean
+    stats.residuals[:2], stats.in_initial_design[0] = np.transpose(noise), 0
+    return stats
 
 
-def of(seen, low=-math.inf, high=math.inf):
-    d = seen.counts.size
-    part = shared(seen, np.full(d, float(low)), np.full(d, float(high)), *pair_scales())
-    part.gauge(seen, np.arange(d) == 0, np.zeros(d))
-    return part
+def of(stats, low=-math.inf, high=math.inf):
+    d = stats.counts.size
+    kernel = shared(stats, np.full(d, float(low)), np.full(d, float(high)), *pair_scales())
+    kernel.update(stats, np.arange(d) == 0, np.zeros(d))
+    return kernel
 
 
-def least(part, mean, i=0, j=1, enough=math.inf):
-    part.ready(i, 0)
-    part.ready(j, 1)
-    return part.least(mean, i, j, enough)
+def least(kernel, mean, i=0, j=1, enough=math.inf):
+    kernel.prepare_arm(i, 0)
+    kernel.prepare_arm(j, 1)
+    return kernel.minimise(mean, i, j, enough)
 
 
 def test_what_the_spread_excludes_is_what_the_definition_says():
@@ -126,11 +126,11 @@ def test_the_least_over_one_variance_from_below(seed):
     counts, degrees = np.floor(10 ** rng.uniform(0.3, 4, 2)), np.floor(10 ** rng.uniform(0.3, 3.5))
     variance = 10 ** rng.uniform(-2, 2)
     lead = rng.exponential(4) * math.sqrt(variance * (1 / counts).sum())
-    seen = filled(counts, [lead, 0.0], [(degrees, degrees * variance)])
+    stats = filled(counts, [lead, 0.0], [(degrees, degrees * variance)])
     low, high = -math.inf, math.inf
     if rng.random() < 0.4:
         low, high = np.sort(rng.uniform(-0.5, 1.5, 2)) * lead
-    value, sought = least(of(seen, low, high), seen.mean), exact(seen, low, high)
+    value, sought = least(of(stats, low, high), stats.mean), exact(stats, low, high)
     assert value <= sought + 1e-5
     # where it is of no account, or means have bounds, it may be a little less
     loose = 1.0 + 0.01 * abs(sought) if low > -math.inf else 0.25 if sought < 3 else 0.0
@@ -144,8 +144,8 @@ def test_the_least_over_two_variances_from_below(seed):
     counts, degrees = np.floor(10 ** rng.uniform(1, 3, 2)), np.floor(10 ** rng.uniform(1.5, 3, 2))
     variance = 10 ** rng.uniform(-1, 1, 2)
     lead = rng.uniform(4, 9) * math.sqrt((variance / counts).sum())
-    seen = filled(counts, [lead, 0.0], np.transpose([degrees, degrees * variance]), (0, 1))
-    value, sought = least(of(seen), seen.mean), exact(seen)
+    stats = filled(counts, [lead, 0.0], np.transpose([degrees, degrees * variance]), (0, 1))
+    value, sought = least(of(stats), stats.mean), exact(stats)
     assert value <= sought + 1e-4
     assert value >= sought - 0.5
 
@@ -180,20 +180,20 @@ def test_replaying_typical_arms_fools_pooled_residuals_but_not_innovations():
     """
     level, shares, wrong = math.log(20), ratios(), np.zeros(2, int)
     for seed in range(60):
-        rng, seen = np.random.default_rng(seed), blank(200)
+        rng, stats = np.random.default_rng(seed), blank(200)
         values = rng.standard_normal(200)
         for a, x in enumerate(values):
-            seen.add_value(a, x, 1.0, x, 1.0, False)
-        seen.start[0], out = 0, np.zeros(2, bool)
+            stats.add_value(a, x, 1.0, x, 1.0, False)
+        stats.in_initial_design[0], out = 0, np.zeros(2, bool)
         for _ in range(100):
-            mean = seen.sums / seen.counts
-            a = int(np.argmin(np.where(seen.counts < 2, abs(mean - mean.mean()), math.inf)))
+            mean = stats.sums / stats.counts
+            a = int(np.argmin(np.where(stats.counts < 2, abs(mean - mean.mean()), math.inf)))
             x = rng.standard_normal()
-            seen.begin_play()
-            seen.add_value(a, x, 1.0, x, 1.0, True)
-            n = seen.counts.sum() - 200
-            kept = seen.noise[0, 0], seen.noise[1, 0]
-            for k, (degrees, squares) in enumerate([(n, seen.squares.sum()), kept]):
+            stats.begin_play()
+            stats.add_value(a, x, 1.0, x, 1.0, True)
+            n = stats.counts.sum() - 200
+            kept = stats.residuals[0, 0], stats.residuals[1, 0]
+            for k, (degrees, squares) in enumerate([(n, stats.squares.sum()), kept]):
                 if degrees:
                     out[k] |= spreading(shares, degrees, squares / degrees)[0] > level
         wrong += out
@@ -207,27 +207,29 @@ def test_what_is_added_up_is_what_the_definition_says(seed):
     rng, d = np.random.default_rng(seed), 5
     group = rng.integers(0, 2, d)
     group[:2] = 0, 1
-    seen, told = blank(d, group), [[] for _ in range(d)]
+    stats, told = blank(d, group), [[] for _ in range(d)]
     for play in range(40):
         if play == 8:
             fixed = [list(values) for values in told]
-            start = seen.noise.copy()
-            seen.start[0] = 0
+            start = stats.residuals.copy()
+            stats.in_initial_design[0] = 0
             degrees, squares = start[0].copy(), start[1].copy()
-        seen.begin_play()
-        before = seen.noise[0].copy()
+        stats.begin_play()
+        before = stats.residuals[0].copy()
         for a in np.flatnonzero(rng.random(d) < 0.4):
             x, n = rng.normal(a), int(rng.integers(1, 3))
             if play >= 8 and told[a] and OFTEN * len(told[a]) >= n * before[group[a]]:
                 degrees[group[a]] += 1
                 squares[group[a]] += n * (x - np.mean(told[a])) ** 2
-            seen.add_value(a, x, float(n), n * x, 1.0, True)
+            stats.add_value(a, x, float(n), n * x, 1.0, True)
             told[a] += [x] * n
     for g in range(2):
         own = [fixed[a] for a in range(d) if group[a] == g and fixed[a]]
         pooled = sum(((np.array(x) - np.mean(x)) ** 2).sum() for x in own)
         assert start[1, g] == pytest.approx(pooled, abs=1e-9)
-    assert seen.noise[0] == pytest.approx(degrees) and seen.noise[1] == pytest.approx(squares)
+    assert stats.residuals[0] == pytest.approx(degrees) and stats.residuals[1] == pytest.approx(
+        squares
+    )
 
 
 # ---- the judge
@@ -239,44 +241,46 @@ def test_what_is_added_up_is_what_the_definition_says(seed):
 def test_a_study_adds_up_what_a_run_does():
     """And again after it is opened anew; late and missing values change nothing but the order."""
     problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian())
-    study, rng = cg.Study(problem, min_pulls=2, seed=1), np.random.default_rng(0)
-    assert state_of(study).history.seen.start[0] == 1
+    study, rng = cg.Study(problem, min_replicates=2, seed=1), np.random.default_rng(0)
+    assert state_of(study).history.stats.in_initial_design[0] == 1
     for _ in range(6):
         todo = study.ask()
         assert study.status.state == "running"
         study.tell(todo, {a: rng.normal(a) for a in todo.arms})
     history = state_of(study).history
-    assert history.seen.start[0] == 0 and history.seen.noise[0].tolist() == [6.0]
-    assert history.seen.noise[1, 0] == pytest.approx(history.seen.squares.sum())
+    assert history.stats.in_initial_design[0] == 0 and history.stats.residuals[0].tolist() == [6.0]
+    assert history.stats.residuals[1, 0] == pytest.approx(history.stats.squares.sum())
     first, second = study.ask(2)
     for todo in (second, first):
         study.tell(todo, {a: rng.normal(a) for a in todo.arms})
-    assert history.seen.noise[0].tolist() == [10.0] and history.late_stats[3].sum() == 4
+    assert history.stats.residuals[0].tolist() == [10.0] and history.late_stats[3].sum() == 4
 
 
 def test_what_is_told_anew_tells_nothing_of_the_spread():
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian())
-    study, rng = cg.Study(problem, min_pulls=2, seed=1), np.random.default_rng(0)
+    study, rng = cg.Study(problem, min_replicates=2, seed=1), np.random.default_rng(0)
     rounds = []
     for _ in range(9):
         todo = study.ask()
         rounds.append(todo)
         study.tell(todo, {a: rng.normal(a) for a in todo.arms})
-    assert state_of(study).history.seen.noise[0, 0] == 6
+    assert state_of(study).history.stats.residuals[0, 0] == 6
     study.retract(rounds[7], "a slip")
-    assert state_of(study).history.seen.noise[0, 0] == 5
+    assert state_of(study).history.stats.residuals[0, 0] == 5
     study.tell(rounds[7], {a: rng.normal(a) for a in rounds[7].arms})
-    assert state_of(study).history.seen.noise[0, 0] == 5
+    assert state_of(study).history.stats.residuals[0, 0] == 5
 
 
 def test_a_study_ends_and_a_plan_knows_it():
-    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=0.5))
-    study, rng = cg.Study(problem, delta=0.05, min_pulls=2, seed=1), np.random.default_rng(0)
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(simulation_sigma=0.5))
+    study, rng = cg.Study(problem, delta=0.05, min_replicates=2, seed=1), np.random.default_rng(0)
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: rng.normal([3.0, 1.0, 0.0][a], 0.5) for a in todo.arms})
     assert study.decision.answer == (0,) and study.decision.proved
     assert study.decision.rounds < 40
-    plan = cg.plan(problem, [3.0, 1.0, 0.0], rules=None, shrink=1)
-    known = cg.plan(cg.Problem(cg.Arms(3), None, cg.Gaussian(0.5)), [3, 1, 0], rules=None, shrink=1)
+    plan = cg.plan(problem, [3.0, 1.0, 0.0], rules=None, gap_scales=1)
+    known = cg.plan(
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(0.5)), [3, 1, 0], rules=None, gap_scales=1
+    )
     assert known.rows()[0]["limit"] < plan.rows()[0]["limit"] < 10 * known.rows()[0]["limit"]

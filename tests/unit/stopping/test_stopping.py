@@ -18,17 +18,17 @@ from scipy.stats import norm
 
 import combgame as cg
 from combgame.engine.round import STOPPED
-from combgame.engine.state import View
+from combgame.engine.state import RoundState
 from combgame.engine.statistics import blank
 from combgame.rewards.gaussian import FINE
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.glr import c_gaussian, t_function
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.mixture_pairs import beyond, direction, tail
-from combgame.stopping.penalised import BetaPart, beta_regret
+from combgame.stopping.penalised import BernoulliPenalty, beta_regret
 from combgame.stopping.registry import make_stopping
 from combgame.stopping.variance import SPREAD, least_chi_square
-from combgame.theory.stopping_time import judge, limit
+from combgame.theory.stopping_time import oracle_stopping_time, stopping_kernel_for
 from tests import naive
 from tests.said import refused
 
@@ -173,8 +173,8 @@ def test_exchange_covers_every_wrong_answer():
     """
     for kind, structure in STRUCTURES.items():
         rng = np.random.default_rng(1)
-        most, number, swaps = structure.exchange()
-        sets = [frozenset(s) for s in structure.sets()]
+        most, number, swaps = structure.neighbourhood()
+        sets = [frozenset(s) for s in structure.to_list()]
         for _ in range(20):
             mu = rng.normal(size=structure.d)
             best = max(sets, key=lambda s: sum(mu[list(s)]))
@@ -210,9 +210,17 @@ def test_exchange_covers_every_wrong_answer():
 
 def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
     trees = STRUCTURES["trees"]
-    assert cg.Subsets(10, 3).exchange() == (2, 21, True) and cg.Arms(10).exchange() == (2, 9, True)
-    assert STRUCTURES["groups"].exchange() == (2, 3, True)
-    assert trees.exchange() == (2, 6, True) and trees.gaining() == 6 and len(trees.sets()) == 8
+    assert cg.Subsets(10, 3).neighbourhood() == (2, 21, True) and cg.Arms(10).neighbourhood() == (
+        2,
+        9,
+        True,
+    )
+    assert STRUCTURES["groups"].neighbourhood() == (2, 3, True)
+    assert (
+        trees.neighbourhood() == (2, 6, True)
+        and trees.n_gaining_differences() == 6
+        and len(trees.to_list()) == 8
+    )
 
 
 # ---- the judge
@@ -226,26 +234,28 @@ def watched(problem, threshold, mean, counts, squares=None, epsilon=0.0, delta=0
         else nullcontext()
     ):
         stopping = make_stopping(threshold, problem, [delta], epsilon=epsilon)
-    seen, game = blank(problem.d), problem.game()
-    seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
+    stats, kernel = blank(problem.d), problem.kernel()
+    stats.counts[:], stats.mean[:], stats.sums[:] = counts, mean, mean * counts
     if squares is not None:
-        seen.squares[:] = squares
-    return stopping, stopping.on(game, seen), seen
+        stats.squares[:] = squares
+    return stopping, stopping.on(kernel, stats), stats
 
 
-def looked(game, seen, mean, counts):
+def looked(problem, stats, mean, counts):
     """The leader and the evidence for it, once the judge knows the rival of the round before. (What
-    `look` says may be more while it is too little: never more than the lowest threshold.)
+    `evaluate` says may be more while it is too little: never more than the lowest threshold.)
     """
     best, rival, alternative = np.zeros((3, mean.size))
-    game.answers.argmax(np.array([game.rewards.project(x, a) for a, x in enumerate(mean)]), best)
-    view = View(best, rival, alternative, np.zeros(1), np.zeros(mean.size))
-    seen.mean[:], seen.counts[:] = mean, counts
-    game.rewards.estimate(seen)
-    for seen.clock[0] in (1, 2):
-        value = game.judge.look(game, seen, view)
-    exact = game.judge.versus(game, seen, best, rival)
-    assert exact >= value or value <= game.judge.level(2, 0)
+    problem.answers.argmax(
+        np.array([problem.rewards.project(x, a) for a, x in enumerate(mean)]), best
+    )
+    state = RoundState(best, rival, alternative, np.zeros(1), np.zeros(mean.size))
+    stats.mean[:], stats.counts[:] = mean, counts
+    problem.rewards.update_variance(stats)
+    for stats.n_rounds[0] in (1, 2):
+        value = problem.stopping.evaluate(problem, stats, state)
+    exact = problem.stopping.evidence_against(problem, stats, best, rival)
+    assert exact >= value or value <= problem.stopping.critical_value(2, 0)
     return best, tuple(np.flatnonzero(rival)), alternative, min(value, exact)
 
 
@@ -262,7 +272,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     """
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     problem, d = cg.Problem(structure, None, REWARDS[family]), structure.d
-    exact, (most, _, swaps) = family == "bernoulli", structure.exchange()
+    exact, (most, _, swaps) = family == "bernoulli", structure.neighbourhood()
     assume(not (threshold == "mixture" and swaps))  # pair by pair: below, and test_coins.py
     counts = rng.integers(1, 300, d).astype(float)
     mean = (
@@ -270,8 +280,8 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
         if family == "bernoulli"
         else rng.normal(size=d) * 0.3
     )
-    _, game, seen = watched(problem, threshold, mean, counts, largest=True)
-    best, _, _, value = looked(game, seen, mean, counts)
+    _, kernel, stats = watched(problem, threshold, mean, counts, largest=True)
+    best, _, _, value = looked(kernel, stats, mean, counts)
     leader = tuple(np.flatnonzero(best))
     low, high = np.array(problem.low), np.array(problem.high)
     if threshold == "mixture" and not exact:
@@ -292,13 +302,13 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     else:
         scale, inside = (2, 4) if threshold == "gaussian-counts" else (3, 1)
         weights = [(counts, scale * np.log(inside + np.log(counts)), 0.0)]
-    sigma, values = REWARDS[family].spread(d), []
+    sigma, values = REWARDS[family].sub_gaussian_scale(d), []
     for weight, fee, cost in weights:
         against = {
-            s: naive.distance(
+            s: naive.transportation_cost(
                 "bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high
             )
-            for s in structure.sets()
+            for s in structure.to_list()
             if s != leader
         }
         sides = fee[best > 0.5].max(initial=0.0) + fee[best < 0.5].max(initial=0.0)
@@ -324,13 +334,15 @@ def test_the_scale_that_suits_is_chosen():
     for n, epsilon in itertools.product((4.0, 30.0, 1000.0, 50_000.0), (0.0, 0.5)):
         lead = math.sqrt(60.0 / n) + epsilon
         mean, counts = np.array([lead - epsilon, 0.0]), np.full(2, n)
-        _, game, seen = watched(problem, "mixture", mean, counts, epsilon=epsilon, largest=True)
+        _, kernel, stats = watched(problem, "mixture", mean, counts, epsilon=epsilon, largest=True)
         each = []
         for c, e, _, _, p in SCALES:
             blur = ((n + c) + (n + e)) / n**2
             fees = 0.5 * np.log1p([n / c, n / e])
             each.append(lead**2 / (2 * blur) - fees.sum() + math.log(p))
-        assert looked(game, seen, seen.mean, seen.counts)[3] == pytest.approx(max(each), abs=1e-9)
+        assert looked(kernel, stats, stats.mean, stats.counts)[3] == pytest.approx(
+            max(each), abs=1e-9
+        )
 
 
 def log_mixture(up, down, n, m, half, sigma=1.0, tau=1.0):
@@ -407,19 +419,19 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
         rng.normal(size=d) * 10 ** rng.uniform(-1, 1) * 0.3,
         *((-1, 1) if family == "bounded" else (-9, 9)),
     )
-    stopping, game, seen = watched(problem, "mixture", mean, counts, None, epsilon)
-    best, rival, _, value = looked(game, seen, mean, counts)
+    stopping, kernel, stats = watched(problem, "mixture", mean, counts, None, epsilon)
+    best, rival, _, value = looked(kernel, stats, mean, counts)
     if epsilon:
         low, high = -math.inf, math.inf
     leader, found = set(np.flatnonzero(best)), {}
-    for s in structure.sets():
+    for s in structure.to_list():
         if len(leader ^ set(s)) == 2:
             (i,), (j,) = leader - set(s), set(s) - leader
-            lifted = mean[i] + epsilon / structure.largest()
+            lifted = mean[i] + epsilon / structure.max_size()
             found[s] = least_mixture(
                 lifted, mean[j], sigma[i], sigma[j], counts[i], counts[j], True, low, high
             )
-    level = stopping.threshold.level(1, 0)
+    level = stopping.threshold.critical_value(1, 0)
     assert (value > level) == (min(found.values()) > level + 2e-4) or abs(
         min(found.values()) - level
     ) < 1e-3
@@ -442,8 +454,8 @@ def test_widths_may_differ_by_any_factor(ratio, lead, n, m):
     sigma, counts = np.array([10.0 ** (ratio / 2), 10.0 ** (-ratio / 2)]), 10.0 ** np.array([n, m])
     mean = np.array([lead * np.sqrt((sigma**2 / counts).sum()), 0.0])
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma.tolist()))
-    _, game, seen = watched(problem, "mixture", mean, counts)
-    value = looked(game, seen, mean, counts)[3]
+    _, kernel, stats = watched(problem, "mixture", mean, counts)
+    value = looked(kernel, stats, mean, counts)[3]
     exact = math.inf
     for centre, width in (
         (mean[0], sigma[0] / math.sqrt(counts[0])),
@@ -474,11 +486,11 @@ def test_a_scan_of_all_pairs_rules_out_none_that_is_less():
         mean = rng.normal(size=d) * 0.2
         mean[0] = mean[1:].max() + abs(rng.normal()) * 2
         problem = cg.Problem(cg.Arms(d), None, cg.Gaussian(sigma.tolist()))
-        pairs = watched(problem, "mixture", mean, counts)[1].judge.pairs
+        pairs = watched(problem, "mixture", mean, counts)[1].stopping.pairs
         pairs = pairs._replace(sided=pairs.sided * rng.integers(2))
         out, taken = np.zeros(1), np.eye(d)[0]
-        j = pairs.closest(mean, counts, 0, taken, out)
-        each = [pairs.least(mean, 0, k, math.inf) for k in range(1, d)]
+        j = pairs.cheapest_challenger(mean, counts, 0, taken, out)
+        each = [pairs.minimise(mean, 0, k, math.inf) for k in range(1, d)]
         assert out[0] == min(each) and j == 1 + int(np.argmin(each))
         skipped += sum(
             beyond(
@@ -523,14 +535,14 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     problem, d = cg.Problem(structure, None, cg.Gaussian(0.3)), structure.d
     counts, mean = rng.integers(1, 300, d).astype(float), rng.normal(size=d) * 0.3
-    _, game, seen = watched(problem, "mixture", mean, counts, epsilon=epsilon, largest=True)
-    best, _, _, value = looked(game, seen, mean, counts)
+    _, kernel, stats = watched(problem, "mixture", mean, counts, epsilon=epsilon, largest=True)
+    best, _, _, value = looked(kernel, stats, mean, counts)
     leader, allowed = set(np.flatnonzero(best)), []
     for inside, outside, _, _, p in SCALES:
         found, c = [], np.where(best > 0.5, inside, outside)
-        for s in structure.sets():
+        for s in structure.to_list():
             arms = sorted(leader ^ set(s))
-            if arms and len(arms) <= structure.exchange().most:
+            if arms and len(arms) <= structure.neighbourhood().max_size:
                 lead = mean[sorted(leader)].sum() - mean[list(s)].sum() + epsilon
                 blur = sum(0.09 * (counts[a] + c[a]) / counts[a] ** 2 for a in arms)
                 found.append(
@@ -549,30 +561,30 @@ def test_the_rules_of_an_unknown_variance():
     problem = cg.Problem(
         cg.Subsets(4, 2),
         cg.Listed([(0,), (1,), (2,), (3,)], 4),
-        cg.Gaussian(supposed=[0.1, 0.2, 0.3, 0.4], shared=False),
+        cg.Gaussian(simulation_sigma=[0.1, 0.2, 0.3, 0.4], shared_sigma=False),
     )
     stopping = make_stopping("mixture", problem, [1e-9])
     run = Run(
-        InitialState(problem, cg.FrankWolfe().setup(problem), stopping, 1, "python"),
+        InitialState(problem, cg.FrankWolfe().bind(problem), stopping, 1, "python"),
         np.array([3.0, 2.9, 2.8, 2.0]),
         0,
         0,
     )
-    values, before = [[] for _ in range(4)], run.seen.sums.copy()
+    values, before = [[] for _ in range(4)], run.stats.sums.copy()
     for t in range(1, 120):
         assert run.advance(t) != STOPPED
-        for a in np.flatnonzero(run.view.action):
-            values[a].append(run.seen.sums[a] - before[a])
-        before = run.seen.sums.copy()
+        for a in np.flatnonzero(run.state.action):
+            values[a].append(run.stats.sums[a] - before[a])
+        before = run.stats.sums.copy()
     squares = np.array([np.var(v) * len(v) for v in values])
-    assert run.seen.squares == pytest.approx(squares, rel=1e-6)
+    assert run.stats.squares == pytest.approx(squares, rel=1e-6)
     run.advance(119)  # looks again
-    counts = run.seen.counts
+    counts = run.stats.counts
     pooled = squares.sum() / (counts - 1).sum()
-    assert run.game.rewards.sigma == pytest.approx(
+    assert run.kernel.rewards.sigma == pytest.approx(
         np.sqrt((squares + 2 * pooled) / (counts + 1)), rel=1e-6
     )
-    bounds = run.game.judge.fees.spreads.variance
+    bounds = run.kernel.stopping.fees.spreads.variance
     level = math.log(4 / (0.1 * 1e-9))
     for a in range(4):
         least = least_chi_square(counts[a] - 1, level)
@@ -584,7 +596,9 @@ def test_the_rules_of_an_unknown_variance():
 
 
 def test_unknown_variances_also_with_the_stylised_threshold():
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(supposed=0.1, shared=False))
+    problem = cg.Problem(
+        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(simulation_sigma=0.1, shared_sigma=False)
+    )
     found = cg.simulate(
         problem,
         [0.5, 0.3, 0.2, 0.1],
@@ -616,8 +630,10 @@ def test_evidence_says_what_a_run_would_do(seed, threshold):
     stopping = make_stopping(threshold, problem, [0.1])
     best = np.zeros(5)
     best[list(found.answer)] = 1.0
-    value = judge(stopping, problem, mean, counts, np.full(5, 0.3), best)
-    assert found.certified == (value > stopping.threshold.level(math.ceil(counts.sum() / 3), 0))
+    value = stopping_kernel_for(stopping, problem, mean, counts, np.full(5, 0.3), best)
+    assert found.certified == (
+        value > stopping.threshold.critical_value(math.ceil(counts.sum() / 3), 0)
+    )
 
 
 def test_evidence_where_bounds_decide_and_where_numbers_end():
@@ -638,20 +654,20 @@ def test_evidence_where_bounds_decide_and_where_numbers_end():
 
 
 def test_evidence_with_unknown_variances():
-    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(shared=False))
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(shared_sigma=False))
     assert not cg.evidence(
-        problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
+        problem, [1.0, 0.0], [3, 3], delta=0.05, sigmas=[0.1, 0.1], threshold="proved"
     ).certified
     assert cg.evidence(
-        problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
+        problem, [1.0, 0.0], [100, 100], delta=0.05, sigmas=[0.1, 0.1], threshold="proved"
     ).certified
-    with refused("spreads-if-unknown", cg.InputError, rewards="Gaussian(shared=False)"):
+    with refused("spreads-if-unknown", cg.InputError, rewards="Gaussian(shared_sigma=False)"):
         cg.evidence(problem, [1.0, 0.0], [3, 3])
     with refused("must-be", cg.InputError, name="spreads", value=[-1.0, 1.0]):
-        cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1])
+        cg.evidence(problem, [1.0, 0.0], [3, 3], sigmas=[-1, 1])
     coins = cg.Problem(cg.Arms(2), None, cg.Bernoulli())
     with refused("spreads-if-unknown", cg.InputError, rewards="Bernoulli()"):
-        cg.evidence(coins, [1.0, 0.0], [3, 3], spreads=[1, 1])
+        cg.evidence(coins, [1.0, 0.0], [3, 3], sigmas=[1, 1])
 
 
 def test_the_limit_is_where_a_run_with_exact_estimates_stops():
@@ -660,9 +676,11 @@ def test_the_limit_is_where_a_run_with_exact_estimates_stops():
     solved = cg.complexity(problem, means)
     for name in ("mixture", "gaussian-counts"):
         stopping = make_stopping(name, problem, [0.1, 0.001])
-        first, second = (limit(stopping, problem, means, solved, k) for k in range(2))
+        first, second = (
+            oracle_stopping_time(stopping, problem, means, solved, k) for k in range(2)
+        )
         assert first < second < math.inf
-        near = judge(
+        near = stopping_kernel_for(
             stopping,
             problem,
             means,
@@ -670,19 +688,21 @@ def test_the_limit_is_where_a_run_with_exact_estimates_stops():
             np.full(5, 0.1),
             np.eye(5)[0],
         )
-        assert near == pytest.approx(stopping.threshold.level(0, 0), rel=0.3)
-    assert limit(
+        assert near == pytest.approx(stopping.threshold.critical_value(0, 0), rel=0.3)
+    assert oracle_stopping_time(
         make_stopping("stylised", problem, [0.1]), problem, means, solved
     ) == pytest.approx(1776, abs=2)
-    assert limit(make_stopping("mixture", problem, [0.1]), problem, means, solved) < 0.6 * limit(
+    assert oracle_stopping_time(
+        make_stopping("mixture", problem, [0.1]), problem, means, solved
+    ) < 0.6 * oracle_stopping_time(
         make_stopping("gaussian", problem, [0.1]), problem, means, solved
     )
 
 
 def test_bad_input_is_said_in_a_sentence():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(shared=False))
-    listed = cg.Problem(cg.Listed([(0,), (1, 2)], 3), None, cg.Gaussian(shared=False))
+    unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(shared_sigma=False))
+    listed = cg.Problem(cg.Listed([(0,), (1, 2)], 3), None, cg.Gaussian(shared_sigma=False))
     means = [0.5, 0.3, 0.2, 0.1]
     usual = {"rule": "lloo", "delta": 0.1}
     with refused("cannot-eliminate", cg.InputError, threshold="mixture"):
@@ -704,15 +724,15 @@ def test_bad_input_is_said_in_a_sentence():
     with refused("known-is-gone", cg.InputError):
         cg.Gaussian(0.1, known=False)
     with refused("sigma-is-known", cg.InputError, sigma=0.1):
-        cg.Gaussian(0.1, shared=False)
+        cg.Gaussian(0.1, shared_sigma=False)
     with refused("must-be", cg.InputError, of="Gaussian", name="shared", value=1):
-        cg.Gaussian(shared=1)
+        cg.Gaussian(shared_sigma=1)
     with refused("every-arm-in-a-group", cg.InputError, arm=2, last=2):
-        cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=[[0, 1]]))
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(shared_sigma=[[0, 1]]))
     with refused("every-arm-in-a-group", cg.InputError, arm=3, last=2):
-        cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=[[0, 1], [2, 3]]))
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(shared_sigma=[[0, 1], [2, 3]]))
     with refused("supposed-differs", cg.InputError, arm=2, first=0):
-        cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=[1, 1, 2]))
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(simulation_sigma=[1, 1, 2]))
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="best") as caught:
         cg.simulate(problem, means, threshold="best", **usual)
     assert "sub-gaussian-counts, mixture" in caught.value.remedy
@@ -742,12 +762,12 @@ def test_a_direction_that_two_arms_share_by_integration(seed):
         total = total + np.logaddexp.reduce(power + np.log(weights), axis=1)
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian([sigma, tau]))
     mean, counts = np.array([up * sigma, -down * tau]), np.array([n, m])
-    _, game, seen = watched(problem, "mixture", mean, counts)
-    seen.mean[:], seen.counts[:] = mean, counts
-    pairs, which = game.judge.pairs, len(SCALES) + k
+    _, kernel, stats = watched(problem, "mixture", mean, counts)
+    stats.mean[:], stats.counts[:] = mean, counts
+    pairs, which = kernel.stopping.pairs, len(SCALES) + k
     one, other, fee = direction(n, m, c, joint, sigma**2, tau**2)
-    pairs.ready(0, 0)
-    pairs.ready(1, 1)
+    pairs.prepare_arm(0, 0)
+    pairs.prepare_arm(1, 1)
     value, _, _ = tail(up * sigma * one + down * tau * other)
     for a, off in ((0, up), (1, down)):
         value += off**2 / (2 * pairs.wide[a, a, which]) - pairs.charge[a, a, which]
@@ -761,23 +781,25 @@ def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
     values = []
     for deltas in ([0.5], [0.5, 1e-9], [1e-9, 0.5]):
         stopping = make_stopping("mixture", problem, deltas)
-        values.append(judge(stopping, problem, mean, counts, np.ones(4), np.eye(4)[0]))
-        game = stopping.on(problem.game(), blank(4))
-        assert game.judge.floor == pytest.approx(math.log(3 / 0.5))
+        values.append(
+            stopping_kernel_for(stopping, problem, mean, counts, np.ones(4), np.eye(4)[0])
+        )
+        kernel = stopping.on(problem.kernel(), blank(4))
+        assert kernel.stopping.floor == pytest.approx(math.log(3 / 0.5))
     assert values[0] == values[1] == values[2]
 
 
 def test_the_bounds_on_variances_follow_delta():
-    unknown = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(shared=False))
+    unknown = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(shared_sigma=False))
     for delta in (0.01, 0.3):
         stopping = make_stopping("mixture", unknown, [delta])
-        assert stopping.on(unknown.game(), blank(5)).judge.fees.spreads.bar == pytest.approx(
+        assert stopping.on(unknown.kernel(), blank(5)).stopping.fees.spreads.bar == pytest.approx(
             math.log(5 / (0.1 * delta))
         )
-    groups = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(shared=[[0, 1, 2], [3, 4]]))
+    groups = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(shared_sigma=[[0, 1, 2], [3, 4]]))
     stopping = make_stopping("mixture", groups, [0.01])
-    seen = blank(5, groups.rewards.groups(5))
-    bar = stopping.on(groups.game(), seen).judge.fees.spreads.bar
+    stats = blank(5, groups.rewards.variance_groups(5))
+    bar = stopping.on(groups.kernel(), stats).stopping.fees.spreads.bar
     assert bar == pytest.approx(math.log(2 / (0.1 * 0.01)))
 
 
@@ -790,26 +812,30 @@ def test_levels_are_those_of_the_theorems():
     )
     paths, unknown = (
         cg.Problem(STRUCTURES["paths"], None, unit),
-        cg.Problem(cg.Arms(10), None, cg.Gaussian(shared=False)),
+        cg.Problem(cg.Arms(10), None, cg.Gaussian(shared_sigma=False)),
     )
     for problem, name, level in (
         (arms, "mixture", nine),
         (pairs, "mixture", math.log(8 / 0.1)),
         (paths, "mixture", math.log(1 / 0.1)),  # each rival has its own share of delta
         (unknown, "mixture", nine),
-        (cg.Problem(paths.answers, None, cg.Gaussian(shared=False)), "mixture", math.log(2 / 0.09)),
+        (
+            cg.Problem(paths.answers, None, cg.Gaussian(shared_sigma=False)),
+            "mixture",
+            math.log(2 / 0.09),
+        ),
         (cg.Problem(cg.Arms(10), None, cg.Bernoulli()), "mixture", nine),
         (arms, "gaussian-counts", 2 * c_gaussian(nine / 2)),
         (arms, "sub-gaussian-counts", 2 * t_function(nine / 2)),
         (paths, "gaussian-counts", 4 * c_gaussian(math.log(2 / 0.1) / 4)),
     ):
-        assert make_stopping(name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(
+        assert make_stopping(name, problem, [0.1]).threshold.critical_value(7, 0) == pytest.approx(
             level, rel=1e-9
         )
     assert (
         make_stopping(
             "mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]
-        ).threshold.level(1, 0)
+        ).threshold.critical_value(1, 0)
         > 700
     )
 
@@ -820,29 +846,29 @@ def test_epsilon_leaves_the_family_and_the_bounds_aside():
     """
     for rewards, bounds in ((cg.Bernoulli(), None), (cg.Gaussian(0.5), (0.0, 1.0))):
         problem = cg.Problem(cg.Arms(3), None, rewards, bounds=bounds)
-        stopping, game, _ = watched(
+        stopping, kernel, _ = watched(
             problem, "mixture", np.array([0.9, 0.5, 0.4]), np.full(3, 20.0), epsilon=0.2
         )
         assert (
-            game.judge.rewards.free
-            and game.judge.rewards.sigma.tolist() == [1.0] * 3
+            kernel.stopping.rewards.free
+            and kernel.stopping.rewards.sigma.tolist() == [1.0] * 3
             and stopping.epsilon == 0.2
         )
-        assert game.judge.pairs.variance.tolist() == [0.25] * 3
+        assert kernel.stopping.pairs.variance.tolist() == [0.25] * 3
 
 
 def test_the_fee_of_ones_and_zeros_follows_the_values():
     problem = cg.Problem(cg.Listed([(0,), (1,)], 2), None, cg.Bernoulli())
-    _, game, seen = watched(problem, "mixture", np.array([0.5, 0.5]), np.full(2, 20.0))
-    out, fees = [np.zeros(2) for _ in range(4)], BetaPart(np.zeros(2), np.zeros(2))
+    _, kernel, stats = watched(problem, "mixture", np.array([0.5, 0.5]), np.full(2, 20.0))
+    out, fees = [np.zeros(2) for _ in range(4)], BernoulliPenalty(np.zeros(2), np.zeros(2))
     for _ in range(2):
-        fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
-        game.judge.weigher.face(seen, out[0], 0.0)
-        seen.sums[0] = 20.0  # other values, as many
-    fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
-    game.judge.weigher.face(seen, out[0], 0.0)
+        fees.update(stats, stats.mean, out[0], out[1], out[2], out[3])
+        kernel.stopping.weigher.set_leader(stats, out[0], 0.0)
+        stats.sums[0] = 20.0  # other values, as many
+    fees.update(stats, stats.mean, out[0], out[1], out[2], out[3])
+    kernel.stopping.weigher.set_leader(stats, out[0], 0.0)
     assert out[3].tolist() == pytest.approx([beta_regret(20.0, 20.0), beta_regret(20.0, 10.0)])
-    assert game.judge.weigher.fee.tolist() == out[3].tolist()
+    assert kernel.stopping.weigher.fee.tolist() == out[3].tolist()
 
 
 # ---- what it is for

@@ -81,31 +81,31 @@ def worst(n, squares, off, c, h, rho, one=False):
     return min(value, log_z(0.0, n, squares, off, c, h, rho))
 
 
-def of(seen, low=-math.inf, high=math.inf):
-    d = seen.counts.size
+def of(stats, low=-math.inf, high=math.inf):
+    d = stats.counts.size
     low, high = (np.broadcast_to(np.asarray(x, float), d).copy() for x in (low, high))
-    return students(seen, np.ones(d), low, high)
+    return students(stats, np.ones(d), low, high)
 
 
 def filled(n, spread, mean):
     """What was seen of arms with these counts, sample variances and means."""
-    seen = blank(len(n))
-    seen.counts[:], seen.mean[:] = n, mean
-    seen.squares[:] = (seen.counts - 1) * np.asarray(spread, float)
-    seen.sums[:] = seen.counts * seen.mean
-    return seen
+    stats = blank(len(n))
+    stats.counts[:], stats.mean[:] = n, mean
+    stats.squares[:] = (stats.counts - 1) * np.asarray(spread, float)
+    stats.sums[:] = stats.counts * stats.mean
+    return stats
 
 
-def mixture(seen, i, j, x, y, only=None):
+def mixture(stats, i, j, x, y, only=None):
     """ln of the mixture at a mean x of arm i and y of arm j, each at its worst variance; only: a
     part of it, by its place in SIDES.
     """
     total = []
     for c, h, e, g, p in SCALES:
         every = []
-        for a, off, shift, shape in ((i, seen.mean[i] - x, c, h), (j, y - seen.mean[j], e, g)):
-            squares = (1 + 4 / FINE) * seen.squares[a]
-            about = (seen.counts[a], squares, off, shift, shape, 1 + LIFT / shift)
+        for a, off, shift, shape in ((i, stats.mean[i] - x, c, h), (j, y - stats.mean[j], e, g)):
+            squares = (1 + 4 / FINE) * stats.squares[a]
+            about = (stats.counts[a], squares, off, shift, shape, 1 + LIFT / shift)
             every.append((worst(*about), worst(*about, one=True)))
         (two_i, one_i), (two_j, one_j) = every
         parts = (one_i + one_j, two_i + one_j, one_i + two_j)
@@ -115,10 +115,10 @@ def mixture(seen, i, j, x, y, only=None):
     return np.logaddexp.reduce(total)
 
 
-def least(part, mean, i=0, j=1):
-    part.ready(i, 0)
-    part.ready(j, 1)
-    return part.least(mean, i, j, math.inf)
+def least(kernel, mean, i=0, j=1):
+    kernel.prepare_arm(i, 0)
+    kernel.prepare_arm(j, 1)
+    return kernel.minimise(mean, i, j, math.inf)
 
 
 def test_the_martingale_has_expectation_one():
@@ -152,14 +152,14 @@ def test_the_remainder_of_stirling(x):
 @settings(max_examples=100, deadline=None)
 @given(**ARM, far=st.floats(0, 30), spread=st.floats(0.01, 100))
 def test_the_worst_variance_in_closed_form(k, side, n, far, spread):
-    seen = filled([n], [spread / (1 + 4 / FINE)], [0.0])
-    part = of(seen)
-    part.ready(0, side)
-    c, h, b = part.prior[side, k], part.shape[side, k], part.rate[side, k]
+    stats = filled([n], [spread / (1 + 4 / FINE)], [0.0])
+    kernel = of(stats)
+    kernel.prepare_arm(0, side)
+    c, h, b = kernel.prior[side, k], kernel.shape[side, k], kernel.rate[side, k]
     squares = (n - 1) * spread
     value, slope = climb(far, n / squares, n, c, h, b)
     exact = worst(n, squares, far, c, h, 1 + LIFT / c)
-    assert value - part.charge[side, 0, k] == pytest.approx(exact, rel=1e-7, abs=1e-6)
+    assert value - kernel.charge[side, 0, k] == pytest.approx(exact, rel=1e-7, abs=1e-6)
     step = 1e-6 * (far + 1e-3)
     beyond = climb(far + step, n / squares, n, c, h, b)[0]
     assert slope >= 0.0
@@ -193,8 +193,8 @@ def test_one_sided_shifts_by_quadrature():
 @settings(max_examples=60, deadline=None)
 @given(**ARM, z=st.floats(0, 12))
 def test_what_one_sidedness_is_worth_from_below(k, side, n, z):
-    part = of(filled([n], [1.0], [0.0]))
-    c, h, b = part.prior[side, k], part.shape[side, k], part.rate[side, k]
+    kernel = of(filled([n], [1.0], [0.0]))
+    c, h, b = kernel.prior[side, k], kernel.shape[side, k], kernel.rate[side, k]
     far, squares = z / math.sqrt(n), float(n - 1)
     ratio = cut(n, h)
     assert (h + n / 2) * (ratio - 1 - math.log(ratio)) >= math.log(2) * (1 - 1e-6)
@@ -217,8 +217,8 @@ def test_the_normal_deviate_of_student_from_below():
 @given(**ARM, start=st.floats(0, 10), wide=st.floats(0, 10), share=st.floats(0, 1))
 def test_one_sidedness_between_two_points(k, side, n, start, wide, share):
     """It is worth no less than at one of them, and with it Z still rises."""
-    part = of(filled([n], [1.0], [0.0]))
-    scale = part.prior[side, k], part.shape[side, k], part.rate[side, k]
+    kernel = of(filled([n], [1.0], [0.0]))
+    scale = kernel.prior[side, k], kernel.shape[side, k], kernel.rate[side, k]
     spots = (start, start + share * wide, start + wide)
     worth = [sided(x, n / (n - 1), n, *scale, cut(n, scale[1])) for x in spots]
     assert worth[1] >= min(worth[0], worth[2]) * (1 - 1e-9)
@@ -231,8 +231,8 @@ def test_one_sidedness_between_two_points(k, side, n, start, wide, share):
 @settings(max_examples=100, deadline=None)
 @given(**ARM, start=st.floats(0, 10), wide=st.floats(0, 10), share=st.floats(0, 1))
 def test_between_two_points_it_is_as_steep_as_at_the_flatter_one(k, side, n, start, wide, share):
-    part = of(filled([n], [1.0], [0.0]))
-    scale = part.prior[side, k], part.shape[side, k], part.rate[side, k]
+    kernel = of(filled([n], [1.0], [0.0]))
+    scale = kernel.prior[side, k], kernel.shape[side, k], kernel.rate[side, k]
     ends = [climb(x, n / (n - 1), n, *scale)[1] for x in (start, start + wide)]
     within = climb(start + share * wide, n / (n - 1), n, *scale)[1]
     assert within >= min(ends) * (1 - 1e-9)
@@ -243,18 +243,18 @@ def test_the_least_of_the_mixture_from_below():
         rng = np.random.default_rng(seed)
         n, spread = np.floor(10 ** rng.uniform(0.5, 4, 2)), 10 ** rng.uniform(-2, 2, 2)
         lead = (3 + seed) * math.sqrt((spread / n).sum())
-        seen = filled(n, spread, [lead, 0.0])
-        value = least(of(seen), seen.mean)
+        stats = filled(n, spread, [lead, 0.0])
+        value = least(of(stats), stats.mean)
         grid = np.linspace(0, lead, 11)
-        tried = [mixture(seen, 0, 1, x, x) for x in grid]
+        tried = [mixture(stats, 0, 1, x, x) for x in grid]
         k = int(np.argmin(tried))
         near = minimize_scalar(
-            lambda x, seen=seen: mixture(seen, 0, 1, x, x),
+            lambda x, stats=stats: mixture(stats, 0, 1, x, x),
             bounds=(grid[max(k - 1, 0)], grid[min(k + 1, 10)]),
             method="bounded",
             options={"xatol": 1e-6 * lead, "maxiter": 20},
         ).fun
-        edges = mixture(seen, 0, 1, lead, lead, 1), mixture(seen, 0, 1, 0.0, 0.0, 2)
+        edges = mixture(stats, 0, 1, lead, lead, 1), mixture(stats, 0, 1, 0.0, 0.0, 2)
         exact = min(*tried, near, *edges)
         assert value <= exact + 1e-5, seed
         slack = 0.15 if exact > 4 else 2 * math.log(2)  # of what one-sidedness is worth
@@ -265,8 +265,8 @@ def test_where_one_sidedness_ends_it_still_rises():
     """Near the distance from which on it is worth nothing."""
     spots = np.geomspace(1e-4, 1e3, 1000)
     for k, n in product(range(len(SCALES)), (2, 30, 1000)):
-        part = of(filled([n], [1.0], [0.0]))
-        scale, per = (part.prior[0, k], part.shape[0, k], part.rate[0, k]), n / (n - 1)
+        kernel = of(filled([n], [1.0], [0.0]))
+        scale, per = (kernel.prior[0, k], kernel.shape[0, k], kernel.rate[0, k]), n / (n - 1)
         ratio = cut(n, scale[1])
         worth = np.array([sided(x, per, n, *scale, ratio) for x in spots])
         risen = np.array([climb(x, per, n, *scale)[0] for x in spots]) + np.log(worth)
@@ -279,17 +279,17 @@ def test_a_cell_is_bounded_from_below():
         rng = np.random.default_rng(seed)
         n, spread = np.floor(10 ** rng.uniform(0.5, 3, 2)), 10 ** rng.uniform(-1, 1, 2)
         lead = rng.uniform(1, 8) * math.sqrt((spread / n).sum())
-        seen = filled(n, spread, [lead, 0.0])
-        part = of(seen)
-        part.ready(0, 0)
-        part.ready(1, 1)
+        stats = filled(n, spread, [lead, 0.0])
+        kernel = of(stats)
+        kernel.prepare_arm(0, 0)
+        kernel.prepare_arm(1, 1)
         start, end = np.sort(rng.uniform(0, lead, 2))
-        part.try_at(seen.mean, 0, 1, 0, start)
-        part.try_at(seen.mean, 0, 1, 1, end)
-        bound = part.between(0, 1, end - start)
+        kernel.try_at(stats.mean, 0, 1, 0, start)
+        kernel.try_at(stats.mean, 0, 1, 1, end)
+        bound = kernel.between(0, 1, end - start)
         for x in np.linspace(start, end, 40):
-            part.try_at(seen.mean, 0, 1, 2, x)
-            assert bound <= part.between(2, 2, 0.0) + 1e-9, seed
+            kernel.try_at(stats.mean, 0, 1, 2, x)
+            assert bound <= kernel.between(2, 2, 0.0) + 1e-9, seed
 
 
 def test_far_beyond_all_numbers():
@@ -300,12 +300,12 @@ def test_far_beyond_all_numbers():
 
 
 def test_boxes_that_touch_at_the_true_mean_prove_nothing():
-    seen = filled([30, 30], [1.0, 1.0], [0.0, 2.0])
-    assert least(of(seen, [1.0, -5.0], [5.0, 1.0]), seen.mean) == 0.0
+    stats = filled([30, 30], [1.0, 1.0], [0.0, 2.0])
+    assert least(of(stats, [1.0, -5.0], [5.0, 1.0]), stats.mean) == 0.0
 
 
 def test_a_study_whose_values_come_late_and_are_retracted():
-    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=False))
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(shared_sigma=False))
     rng = np.random.default_rng(0)
     study = cg.Study(problem, delta=0.05, rule="uniform", seed=1)
     study.observe({a: rng.normal([3.0, 1.0, 9.0][a], 1, 30).tolist() for a in range(3)})

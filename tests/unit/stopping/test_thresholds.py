@@ -22,13 +22,13 @@ def ten_arms(rewards):
 
 def test_published_values():
     assert c_gaussian(5.0) == pytest.approx(6.7573, abs=5e-5)
-    assert make_threshold("gaussian", ten_arms(cg.Gaussian(0.1)), [0.1]).level(
+    assert make_threshold("gaussian", ten_arms(cg.Gaussian(0.1)), [0.1]).critical_value(
         10_000, 0
     ) == pytest.approx(18.15, abs=5e-3)
-    assert make_threshold("sub-gaussian", ten_arms(cg.Bernoulli()), [0.1]).level(
+    assert make_threshold("sub-gaussian", ten_arms(cg.Bernoulli()), [0.1]).critical_value(
         10_000, 0
     ) == pytest.approx(36.71, abs=5e-3)
-    assert make_threshold("stylised", ten_arms(cg.Gaussian(0.1)), [0.1]).level(
+    assert make_threshold("stylised", ten_arms(cg.Gaussian(0.1)), [0.1]).critical_value(
         10_000, 0
     ) == pytest.approx(math.log((1 + math.log(10_000)) / 0.1))
 
@@ -74,12 +74,12 @@ def test_theorem_two_covers_every_pair_of_answers(t, d0):
     """
     answers = cg.Subsets(40, d0 // 2)
     problem = cg.Problem(cg.Subsets(40, 5), answers, cg.Gaussian(1.0))
-    rivals, top = math.log(answers.size() - 1) + math.log(10), answers.difference()
+    rivals, top = math.log(answers.n_sets() - 1) + math.log(10), answers.max_difference()
     for name, scale, inside, function in (
         ("gaussian", 2, 4, c_gaussian),
         ("sub-gaussian", 3, 1, t_function),
     ):
-        level = make_threshold(name, problem, [0.1]).level(t, 0)
+        level = make_threshold(name, problem, [0.1]).critical_value(t, 0)
         for x in range(2, top + 1, 2):
             if t * 5 >= x:  # every arm of I xor J has been seen
                 worst = scale * x * math.log(inside + math.log(max(t * 5 / x, 1.0))) + x * function(
@@ -92,12 +92,12 @@ def test_thresholds_rise_with_time_and_confidence():
     for name in ("stylised", "gaussian", "sub-gaussian"):
         threshold = make_threshold(name, ten_arms(cg.Gaussian(0.1)), [0.1, 0.01, 1e-12])
         assert (
-            threshold.level(10, 0)
-            < threshold.level(1000, 0)
-            < threshold.level(1000, 1)
-            < threshold.level(1000, 2)
+            threshold.critical_value(10, 0)
+            < threshold.critical_value(1000, 0)
+            < threshold.critical_value(1000, 1)
+            < threshold.critical_value(1000, 2)
         )
-        assert math.isfinite(threshold.level(1, 0))
+        assert math.isfinite(threshold.critical_value(1, 0))
 
 
 def test_validity_is_proved_only_where_the_theorem_applies():
@@ -109,7 +109,7 @@ def test_validity_is_proved_only_where_the_theorem_applies():
     for rewards in (gaussian, coin, bounded):
         assert make_stopping("proved", ten_arms(rewards), [0.1]).validity.label == "proved"
         assert make_stopping("mixture", ten_arms(rewards), [0.1]).validity.proved
-    unknown = cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=False))
+    unknown = cg.Problem(cg.Arms(3), None, cg.Gaussian(shared_sigma=False))
     found = make_stopping("proved", unknown, [0.1])
     assert found.name == "mixture" and found.validity.proved
     assert not make_stopping("gaussian-counts", ten_arms(coin), [0.1]).validity.proved
@@ -118,9 +118,9 @@ def test_validity_is_proved_only_where_the_theorem_applies():
 
 
 def test_bonuses():
-    assert make_bonus("stylised").explore(100) == pytest.approx(math.log(100))
-    assert make_bonus("theory").explore(100) == pytest.approx(lambert_bar(4 * math.log(100)))
-    assert make_bonus("stylised").explore(1) == 0.0 and make_bonus("theory").explore(1) == 1.0
+    assert make_bonus("stylised").value(100) == pytest.approx(math.log(100))
+    assert make_bonus("theory").value(100) == pytest.approx(lambert_bar(4 * math.log(100)))
+    assert make_bonus("stylised").value(1) == 0.0 and make_bonus("theory").value(1) == 1.0
     with refused("must-be", of="theory_bonus", name="b", value=0.0):
         cg.theory_bonus(b=0.0)
     with refused("unknown", cg.UnknownNameError, kind="bonus", name="none"):

@@ -24,7 +24,7 @@ from combgame.stopping.registry import make_stopping
 from combgame.structures._nearest import almost_all as flips
 from combgame.structures._nearest import matchings as cycles
 from combgame.structures._nearest import paths as detour_search
-from combgame.theory.stopping_time import judge
+from combgame.theory.stopping_time import stopping_kernel_for
 from tests import naive
 from tests.unit.stopping.test_best_sets import irreducible
 
@@ -106,17 +106,17 @@ FAMILIES = ("gaussian", "boxed", "bernoulli")
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_no_nearest_alternative_lies_above_the_truth(name):
     structure, rng = STRUCTURES[name], np.random.default_rng(17)
-    d, sets = structure.d, FEW if name == "oracle" else structure.sets()
+    d, sets = structure.d, FEW if name == "oracle" else structure.to_list()
     for k in range(9 if name == "programme" else 24 if name in LOOSE else 75):
         family = FAMILIES[k % 3]
         mean, counts, sigma = wild(rng, d, family)
         low, high = box(rng, d, family, mean)
-        rewards = (cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())).part(
+        rewards = (cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())).kernel(
             low, high
         )
-        part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
-        part.argmax(np.array([rewards.project(mean[a], a) for a in range(d)]), best)
-        value = part.nearest(rewards, mean, counts, best, rival, alternative)
+        kernel, (best, rival, alternative) = structure.answer_kernel(), np.zeros((3, d))
+        kernel.argmax(np.array([rewards.project(mean[a], a) for a in range(d)]), best)
+        value = kernel.nearest_alternative(rewards, mean, counts, best, rival, alternative)
         least, every = naive.true_nearest(
             "bernoulli" if family == "bernoulli" else "gaussian",
             sets,
@@ -153,7 +153,7 @@ def test_the_evidence_for_a_path_is_that_of_the_listed_paths():
         rewards = cg.Gaussian((sigma, sigma, 1.0, 1.0))
         paths, listed = (
             cg.Problem(net, None, rewards),
-            cg.Problem(cg.Listed(net.sets(), 4), None, rewards),
+            cg.Problem(cg.Listed(net.to_list(), 4), None, rewards),
         )
         means, counts = [0.5, 0.0, *rng.normal(0.0, 0.1, 2)], rng.integers(1, 500, 4)
         a, b = (
@@ -189,7 +189,7 @@ def test_no_judge_says_more_than_its_theorem(name):
     less the largest fees and ln 1/p.
     """
     structure, rng = STRUCTURES[name], np.random.default_rng(5)
-    d, sets, exchange = structure.d, structure.sets(), structure.exchange()
+    d, sets, exchange = structure.d, structure.to_list(), structure.neighbourhood()
     for family in FAMILIES * 8:
         mean, counts, sigma = wild(rng, d, family)
         low, high = box(rng, d, family, mean)
@@ -199,14 +199,16 @@ def test_no_judge_says_more_than_its_theorem(name):
         problem = cg.Problem(
             structure, None, rewards, bounds=None if family == "gaussian" else np.c_[low, high]
         )
-        stopping, game, best = (
+        stopping, kernel, best = (
             largest_fees(make_stopping, "mixture", problem, [0.05]),
-            problem.game(),
+            problem.kernel(),
             np.zeros(d),
         )
-        game.answers.argmax(np.array([game.rewards.project(mean[a], a) for a in range(d)]), best)
+        kernel.answers.argmax(
+            np.array([kernel.rewards.project(mean[a], a) for a in range(d)]), best
+        )
         value, leader, found = (
-            judge(stopping, problem, mean, counts, sigma, best),
+            stopping_kernel_for(stopping, problem, mean, counts, sigma, best),
             arms_of(best),
             [],
         )
@@ -231,8 +233,8 @@ def test_no_judge_says_more_than_its_theorem(name):
             )
             dearest = (
                 max(inside) + max(outside)
-                if exchange.swaps
-                else sum(sorted(fees)[-exchange.most :])
+                if exchange.is_swap
+                else sum(sorted(fees)[-exchange.max_size :])
             )
             found.append((float(least) - dearest + math.log(chance), float(least)))
         truth, size = max(found)
@@ -279,18 +281,18 @@ def test_no_set_is_judged_above_its_mixture(name):
             bounds=None if family == "gaussian" else np.c_[low, high],
         )
         stopping, best = make_stopping("mixture", problem, [0.05]), np.zeros(d)
-        problem.game().answers.argmax(np.clip(mean, problem.low, problem.high), best)
-        value = judge(stopping, problem, mean, counts, sigma, best)
-        part = stopping.on(problem.game(), blank(d)).judge
-        if value <= part.floor:
+        problem.kernel().answers.argmax(np.clip(mean, problem.low, problem.high), best)
+        value = stopping_kernel_for(stopping, problem, mean, counts, sigma, best)
+        kernel = stopping.on(problem.kernel(), blank(d)).stopping
+        if value <= kernel.floor:
             continue
         judged[family] += 1
-        for other in structure.sets():
-            n = differ(best, vector(other, d), part.arms, part.sign)
+        for other in structure.to_list():
+            n = differ(best, vector(other, d), kernel.arms, kernel.sign)
             if (frozenset(arms_of(best)), frozenset(other)) not in pairs:
                 continue
-            arms, side = part.arms[:n], (part.sign[:n] > 0).astype(int)
-            s = -part.sign[:n]
+            arms, side = kernel.arms[:n], (kernel.sign[:n] > 0).astype(int)
+            s = -kernel.sign[:n]
             ends = (
                 s * (mean[arms] - np.array(problem.low)[arms]),
                 s * (mean[arms] - np.array(problem.high)[arms]),
@@ -325,9 +327,12 @@ def test_no_pair_is_judged_above_its_mixture():
             bounds=None if family == "gaussian" else np.c_[low, high],
         )
         stopping, best = make_stopping("mixture", problem, [0.05]), np.zeros(3)
-        problem.game().answers.argmax(np.clip(mean, low, high), best)
-        value, (i,) = judge(stopping, problem, mean, counts, sigma, best), arms_of(best)
-        if value > stopping.threshold.level(1, 0):
+        problem.kernel().answers.argmax(np.clip(mean, low, high), best)
+        value, (i,) = (
+            stopping_kernel_for(stopping, problem, mean, counts, sigma, best),
+            arms_of(best),
+        )
+        if value > stopping.threshold.critical_value(1, 0):
             for j in set(range(3)) - {i}:
                 assert high[i] >= low[j]  # else nothing is certain
                 ends = max(low[i], low[j]), min(high[i], high[j])
@@ -348,12 +353,12 @@ def test_a_lead_is_what_the_estimates_say_and_not_what_adding_them_up_does():
         np.full(4, 2.0**53),
         np.zeros((3, 4)),
     )
-    structure.part().argmax(mean, best)
-    value = structure.part().nearest(
-        cg.Gaussian(1e-8).part(-free, free), mean, counts, best, rival, alternative
+    structure.kernel().argmax(mean, best)
+    value = structure.kernel().nearest_alternative(
+        cg.Gaussian(1e-8).kernel(-free, free), mean, counts, best, rival, alternative
     )
     truth, _ = naive.true_nearest(
-        "gaussian", structure.sets(), mean, counts, (0, 1, 2), [1e-8] * 4, -free, free
+        "gaussian", structure.to_list(), mean, counts, (0, 1, 2), [1e-8] * 4, -free, free
     )
     assert (
         arms_of(best) == (0, 1, 2) and value == pytest.approx(float(truth), rel=1e-9) and truth > 0
@@ -382,10 +387,12 @@ def test_the_unit_of_the_values_does_not_matter():
         mean, counts = rng.normal(size=d), rng.integers(1, 50, d).astype(float)
         values = []
         for unit in (1.0, 1e-25, 1e25):
-            part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
-            rewards = cg.Gaussian(0.3 * unit).part(-free, free)
-            part.argmax(unit * mean, best)
-            values.append(part.nearest(rewards, unit * mean, counts, best, rival, alternative))
+            kernel, (best, rival, alternative) = structure.answer_kernel(), np.zeros((3, d))
+            rewards = cg.Gaussian(0.3 * unit).kernel(-free, free)
+            kernel.argmax(unit * mean, best)
+            values.append(
+                kernel.nearest_alternative(rewards, unit * mean, counts, best, rival, alternative)
+            )
             assert structure.argmax(unit * mean) == structure.argmax(mean), name
         loose = 1e-6 if name == "oracle" else 1e-9
         assert values == pytest.approx(values[:1] * 3, rel=loose), name
@@ -410,10 +417,12 @@ def test_a_search_that_gives_up_says_what_is_certain(monkeypatch):
             values = []
             for limit in (200_000, 12):
                 monkeypatch.setattr(module, "LIMIT", limit)
-                part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
-                part.argmax(mean, best)
-                rewards = cg.Bernoulli().part(np.zeros(d), np.ones(d))
-                values.append(part.nearest(rewards, mean, counts, best, rival, alternative))
+                kernel, (best, rival, alternative) = structure.answer_kernel(), np.zeros((3, d))
+                kernel.argmax(mean, best)
+                rewards = cg.Bernoulli().kernel(np.zeros(d), np.ones(d))
+                values.append(
+                    kernel.nearest_alternative(rewards, mean, counts, best, rival, alternative)
+                )
                 assert structure.contains(arms_of(rival)) and arms_of(rival) != arms_of(best)
             assert 0.0 <= values[1] <= values[0] * (1.0 + 1e-9)
             lower += values[1] < values[0] * (1.0 - 1e-9)
@@ -423,9 +432,15 @@ def test_a_search_that_gives_up_says_what_is_certain(monkeypatch):
 def nearest_of_many(net, pairs, most, rewards, means, counts, bests, rival, alternative, out):
     for k in range(means.shape[0]):
         d = net.sign.size
-        out[0, k] = net.nearest(rewards, means[k], counts[k], bests[0, k], rival, alternative)
-        out[1, k] = pairs.nearest(rewards, means[k], counts[k], bests[1, k], rival, alternative)
-        out[2, k] = most.nearest(rewards, means[k], counts[k], bests[2, k], rival, alternative)
+        out[0, k] = net.nearest_alternative(
+            rewards, means[k], counts[k], bests[0, k], rival, alternative
+        )
+        out[1, k] = pairs.nearest_alternative(
+            rewards, means[k], counts[k], bests[1, k], rival, alternative
+        )
+        out[2, k] = most.nearest_alternative(
+            rewards, means[k], counts[k], bests[2, k], rival, alternative
+        )
         for a in range(d):
             out[3, k] += alternative[a] + rival[a] * a
 
@@ -439,7 +454,7 @@ def test_both_engines_search_alike_over_wild_inputs():
     means, counts = np.array([one[0] for one in inputs]), np.array([one[1] for one in inputs])
     for engine in (nearest_of_many, compiled_entry(nearest_of_many, False)):
         parts, bests, out = (
-            (net.answer_part(), pairs.answer_part(), most.answer_part()),
+            (net.answer_kernel(), pairs.answer_kernel(), most.answer_kernel()),
             np.zeros((3, 60, d)),
             np.zeros((4, 60)),
         )
@@ -448,7 +463,7 @@ def test_both_engines_search_alike_over_wild_inputs():
                 parts[which].argmax(means[k], bests[which, k])
         engine(
             *parts,
-            cg.Bernoulli().part(np.zeros(d), np.ones(d)),
+            cg.Bernoulli().kernel(np.zeros(d), np.ones(d)),
             means,
             counts,
             bests,

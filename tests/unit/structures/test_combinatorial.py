@@ -29,19 +29,21 @@ def test_integer_programmes():
         if sum([3, 2, 2, 1][a] for a in s) <= 4
     ]
     assert (
-        sorted(budget.sets()) == sorted(sets)
+        sorted(budget.to_list()) == sorted(sets)
         and all(budget.contains(s) for s in sets)
         and not budget.contains((0, 1))
     )
     check_structure(budget, trials=20)
     rewards, rng = (
-        cg.Gaussian(1.0).part(np.full(4, -np.inf), np.full(4, np.inf)),
+        cg.Gaussian(1.0).kernel(np.full(4, -np.inf), np.full(4, np.inf)),
         np.random.default_rng(0),
     )
     for _ in range(10):
         mean, weight = rng.uniform(0.1, 0.9, 4), rng.exponential(size=4) + 0.1
-        best, part = budget.argmax(mean), budget.answer_part()
-        value = part.nearest(rewards, mean, weight, vector(best, 4), np.zeros(4), np.zeros(4))
+        best, kernel = budget.argmax(mean), budget.answer_kernel()
+        value = kernel.nearest_alternative(
+            rewards, mean, weight, vector(best, 4), np.zeros(4), np.zeros(4)
+        )
         assert value == pytest.approx(
             min(all_distances(rewards, sets, mean, weight, best, 4).values()), rel=1e-6
         )
@@ -71,46 +73,46 @@ def test_integer_programmes():
 def test_the_papers_table_of_central_quantities():
     for d, k in ((10, 3), (20, 3), (9, 2)):
         uniform = cg.Subsets(d, k)
-        assert (uniform.d, uniform.size(), len(uniform.covering())) == (
+        assert (uniform.d, uniform.n_sets(), len(uniform.covering())) == (
             d,
             math.comb(d, k),
             math.ceil(d / k),
         )
-        assert sum(0 in s for s in uniform.sets()) == math.comb(d - 1, k - 1)
+        assert sum(0 in s for s in uniform.to_list()) == math.comb(d - 1, k - 1)
     for n_s in (6, 8, 10):
         grid = cg.grid_network(n_s)
-        assert (grid.d, grid.size(), len(grid.covering())) == (
+        assert (grid.d, grid.n_sets(), len(grid.covering())) == (
             n_s * (n_s // 2 + 1),
             math.comb(n_s, n_s // 2),
             n_s,
         )
-        assert sum(0 in s for s in grid.sets()) == 1  # one path takes a*
+        assert sum(0 in s for s in grid.to_list()) == 1  # one path takes a*
     for n_n, n_l in ((2, 4), (2, 6), (3, 4)):
         line = cg.line_network(n_n, n_l)
-        assert (line.d, line.size(), len(line.covering())) == (
+        assert (line.d, line.n_sets(), len(line.covering())) == (
             2 * n_n + (n_l - 1) * n_n**2,
             n_n**n_l,
             n_n**2,
         )
-        assert sum(0 in s for s in line.sets()) == n_n ** (n_l - 2)
+        assert sum(0 in s for s in line.to_list()) == n_n ** (n_l - 2)
     for d in (7, 10):
         almost = cg.AlmostAllSets(d, 0)
-        assert (almost.d, almost.size(), len(almost.covering())) == (d, 2 ** (d - 1), 2)
-        assert sum(0 in s for s in almost.sets()) == 1
+        assert (almost.d, almost.n_sets(), len(almost.covering())) == (d, 2 ** (d - 1), 2)
+        assert sum(0 in s for s in almost.to_list()) == 1
 
 
 def test_counts_are_exact_where_enumeration_is_out_of_reach():
     complete = [(i, j) for i in range(30) for j in range(i)]
-    assert cg.SpanningTrees(complete).size() == 30**28  # Cayley
-    assert cg.grid_network(60).size() == math.comb(60, 30)
-    assert cg.Matchings(12, 20).size() == math.factorial(20) // math.factorial(8)
+    assert cg.SpanningTrees(complete).n_sets() == 30**28  # Cayley
+    assert cg.grid_network(60).n_sets() == math.comb(60, 30)
+    assert cg.Matchings(12, 20).n_sets() == math.factorial(20) // math.factorial(8)
     derangements = [1, 0]
     for n in range(2, 11):
         derangements.append((n - 1) * (derangements[-1] + derangements[-2]))
-    assert cg.Matchings(10, 10, forbidden=[(i, i) for i in range(10)]).size() == derangements[10]
-    assert cg.AlmostAllSets(100, [3, 4]).size() == 2**100 - 2**98
+    assert cg.Matchings(10, 10, forbidden=[(i, i) for i in range(10)]).n_sets() == derangements[10]
+    assert cg.AlmostAllSets(100, [3, 4]).n_sets() == 2**100 - 2**98
     forced = cg.Matchings(3, 3, forbidden=[(0, 1), (0, 2)])
-    assert forced.deciding() == {2, 3, 5, 6}  # 0-0 is in all of them
+    assert forced.relevant_arms() == {2, 3, 5, 6}  # 0-0 is in all of them
     parallel = cg.SpanningTrees([(0, 1)] * 3 + [(1, 2), (2, 3)])
     assert len(parallel.covering()) == 3  # though two trees have as many edges
 
@@ -119,11 +121,11 @@ def test_graphs_of_other_libraries_are_read_with_their_names():
     edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("a", "t")]
     plain = cg.Paths(edges, "s", "t")
     assert (
-        plain.names == ("s->a", "s->b", "a->t", "b->t", "a->t #2") and plain.size() == 3
+        plain.names == ("s->a", "s->b", "a->t", "b->t", "a->t #2") and plain.n_sets() == 3
     )  # parallel edges
     multi = networkx.MultiDiGraph()
     multi.add_edges_from(edges)
-    assert cg.Paths(multi, "s", "t").size() == 3
+    assert cg.Paths(multi, "s", "t").n_sets() == 3
     named = networkx.DiGraph()
     named.add_edge("s", "t", name="direct")
     named.add_edge("s", "m")
@@ -136,15 +138,15 @@ def test_graphs_of_other_libraries_are_read_with_their_names():
     matrix = scipy.sparse.csr_matrix(
         np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]])
     )
-    assert cg.Paths(matrix, 0, 3).size() == 2
+    assert cg.Paths(matrix, 0, 3).n_sets() == 2
     both_ways = scipy.sparse.csr_matrix(np.ones((4, 4)) - np.eye(4))
     assert (
-        cg.SpanningTrees(both_ways).size()
-        == cg.SpanningTrees(networkx.complete_graph(4)).size()
+        cg.SpanningTrees(both_ways).n_sets()
+        == cg.SpanningTrees(networkx.complete_graph(4)).n_sets()
         == 16
     )
     problem = cg.Problem(plain, None, cg.Gaussian(0.1))
-    assert problem.label((1, 3)) == "s->b, b->t" and problem.arm("a->t") == 2
+    assert problem.label((1, 3)) == "s->b, b->t" and problem.arm_index("a->t") == 2
     assert cg.Matchings(["ann", "bob"], ["x", "y"]).names == ("ann-x", "ann-y", "bob-x", "bob-y")
 
 
@@ -272,7 +274,7 @@ def test_graphs_with_holes_and_lower_triangles_are_read_whole():
     rust.remove_node(number["x"])
     assert cg.Paths(rust, "s", "t").names == ("first", "a->t")
     lower = scipy.sparse.coo_matrix(([1, 1, 1], ([0, 2, 1], [1, 1, 0])), shape=(3, 3))
-    assert cg.SpanningTrees(lower).d == 2 and cg.SpanningTrees(lower).size() == 1
+    assert cg.SpanningTrees(lower).d == 2 and cg.SpanningTrees(lower).n_sets() == 1
     with refused("not-connected"):
         cg.SpanningTrees(scipy.sparse.coo_matrix(([1], ([0], [1])), shape=(5, 5)))
     assert not cg.Paths([(0, 1), (1, 2), (0, 2)], 0, 2).contains([0, 0, 1])
@@ -288,14 +290,14 @@ def test_integer_programmes_tell_close_scores_apart_and_never_overstate_the_dist
     assert len(cg.IntegerProgram(([[1e-7] * 3], 0.0, 1e-7), d=3).argmax([1.0, 1.0, 1.0])) == 1
     two, rng = cg.IntegerProgram(([[1.0] * 6], 2.0, 2.0), d=6), np.random.default_rng(0)
     rewards, sets = (
-        cg.Gaussian(0.1).part(np.full(6, -np.inf), np.full(6, np.inf)),
+        cg.Gaussian(0.1).kernel(np.full(6, -np.inf), np.full(6, np.inf)),
         list(itertools.combinations(range(6), 2)),
     )
     for offset in (0.0, 1e3, 1e5):
         for _ in range(3):
             mean, weight = offset + rng.uniform(0, 0.3, 6), rng.integers(5, 40, 6).astype(float)
             best = max(sets, key=lambda s: mean[list(s)].sum())
-            value = two.answer_part().nearest(
+            value = two.answer_kernel().nearest_alternative(
                 rewards, mean, weight, vector(best, 6), np.zeros(6), np.zeros(6)
             )
             assert value <= min(all_distances(rewards, sets, mean, weight, best, 6).values()) * (
@@ -307,11 +309,13 @@ def test_a_very_uncertain_link_does_not_hide_the_others():
     net = cg.Paths([(0, 1), (1, 2), (1, 2), (2, 3), (2, 3), (2, 3)], 0, 3)
     mean, d = np.array([0, 1, 0.5, 1, 0.8, 0.7]), 6
     for sigma, first in ((1.0, 1.0), (1e5, 0.0), (1e9, 1.0)):
-        rewards = cg.Gaussian([sigma, 1, 1, 1, 1, 1]).part(np.full(d, -np.inf), np.full(d, np.inf))
-        weight, best, rival = np.array([first, 1, 1, 1, 1, 40.0]), vector((0, 1, 3), d), np.zeros(d)
-        assert net.part().nearest(rewards, mean, weight, best, rival, np.zeros(d)) == pytest.approx(
-            0.01, rel=1e-4
+        rewards = cg.Gaussian([sigma, 1, 1, 1, 1, 1]).kernel(
+            np.full(d, -np.inf), np.full(d, np.inf)
         )
+        weight, best, rival = np.array([first, 1, 1, 1, 1, 40.0]), vector((0, 1, 3), d), np.zeros(d)
+        assert net.kernel().nearest_alternative(
+            rewards, mean, weight, best, rival, np.zeros(d)
+        ) == pytest.approx(0.01, rel=1e-4)
         assert net.contains(arms_of(rival))
 
 
@@ -354,13 +358,13 @@ def test_both_engines_agree_on_every_compilable_structure(name):
     if isinstance(problem.rewards, cg.Gaussian):
         stopping = make_stopping("stylised", problem, [1e-300])
     runs = [
-        Run(InitialState(problem, rule.setup(problem), stopping, 1, engine), means, 0, 0)
+        Run(InitialState(problem, rule.bind(problem), stopping, 1, engine), means, 0, 0)
         for engine in ("python", "compiled")
     ]
     for run in runs:
         run.advance(250)
-    assert runs[0].seen.clock[0] == 250
-    assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].rule, runs[1].rule)
+    assert runs[0].stats.n_rounds[0] == 250
+    assert same(tuple(runs[0].stats), tuple(runs[1].stats)) and same(runs[0].rule, runs[1].rule)
     assert runs[0].rng.bit_generator.state == runs[1].rng.bit_generator.state
 
 
@@ -378,14 +382,14 @@ def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
     means, found = np.array([0.9, 0.7, 0.5, 0.3, 0.1]), []
     for engine in ("python", "compiled"):
         run = Run(
-            InitialState(problem, cg.CombGame(cg.OFW()).setup(problem), NEVER, 1, engine),
+            InitialState(problem, cg.CombGame(cg.OFW()).bind(problem), NEVER, 1, engine),
             means,
             0,
             0,
         )
         run.advance(120)
         found.append(run)
-    assert same(tuple(found[0].seen), tuple(found[1].seen))
+    assert same(tuple(found[0].stats), tuple(found[1].stats))
     for run in found:
         with pytest.raises(KeyError, match="out of paper"):
             run.advance(5000)
@@ -404,8 +408,8 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     ]
     for run in runs:
         run.advance(100_000)
-        assert run.game.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
-    assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].stops, runs[1].stops)
+        assert run.kernel.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
+    assert same(tuple(runs[0].stats), tuple(runs[1].stats)) and same(runs[0].stops, runs[1].stops)
     plain = cg.simulate(problem, means, rule="uniform", runs=300, delta=0.1, threshold="proved")
     saving = cg.simulate(
         problem, means, rule="uniform", runs=300, eliminate=True, delta=0.1, threshold="proved"
@@ -441,7 +445,7 @@ def test_elimination_in_phases_looks_at_their_ends_only():
     left = []
     for t in range(1, 400):
         run.advance(t)
-        left.append(run.game.answers.alive.sum())
+        left.append(run.kernel.answers.alive.sum())
     changed = {t + 1 for t in range(1, len(left)) if left[t] != left[t - 1]}
     assert changed and changed <= ends
     with refused("must-be", cg.InputError, name="eliminate", value="often"):
@@ -489,7 +493,7 @@ def test_a_smallest_flow_is_shared_by_all_numberings_where_no_other_is_as_small(
             as_small += net_of[0] == -most and not any(net_of[1:-1])
         lone.append(as_small == 1)
         assert (net._lone_flow() is not None) == lone[-1]
-        mine = net.numbered(rng.permutation(net.d))
+        mine = net.permuted(rng.permutation(net.d))
         shared, own = mine.covering(), mine._flow()
         assert np.bincount(np.concatenate(shared), minlength=net.d).sum() == sum(own.values())
         if lone[-1]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame.engine.likelihood_ratio import differ
 from combgame.engine.state import arms_of, vector
-from combgame.structures._nearest.bracketing import BracketPart
+from combgame.structures._nearest.bracketing import BracketingKernel
 from combgame.structures.geometry import facets
 from combgame.testing import check_structure
 from tests import naive
@@ -31,7 +31,7 @@ def try_to(make):
 
 
 def some_sets(d, least, most):
-    return st.sets(
+    return st.to_list(
         st.frozensets(st.integers(0, d - 1), min_size=1), min_size=least, max_size=most
     ).map(lambda sets: sorted(tuple(sorted(s)) for s in sets))
 
@@ -69,13 +69,15 @@ def structures(draw, kind):
         )
     elif kind == "matchings":
         n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-        barred = draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=3))
+        barred = draw(
+            st.to_list(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=3)
+        )
         size = draw(st.one_of(st.none(), st.integers(1, min(n, m))))
         made = try_to(lambda: cg.Matchings(n, m, size=size, forbidden=barred))
     else:
         d = draw(st.integers(2, 5))
-        made = cg.AlmostAllSets(d, sorted(draw(st.sets(st.integers(0, d - 1), min_size=1))))
-    assume(made is not None and made.size() >= 2)
+        made = cg.AlmostAllSets(d, sorted(draw(st.to_list(st.integers(0, d - 1), min_size=1))))
+    assume(made is not None and made.n_sets() >= 2)
     return made
 
 
@@ -101,28 +103,30 @@ def test_subsets_keep_the_first_of_equal_scores(d, data):
 def test_oracle_counts_coverings_and_differences_against_enumeration(kind, data):
     """The oracle also with ties and negative scores."""
     structure = data.draw(structures(kind))
-    sets = structure.sets()
+    sets = structure.to_list()
     for _ in range(3):
         score = numbers(data, structure.d, scores)
         got = structure.argmax(score)
         best = max(score[list(s)].sum() for s in sets)
         assert got in sets and score[list(got)].sum() == pytest.approx(best, abs=1e-9)
-    assert structure.size() == len(sets) == len(set(sets)) <= structure.size_bound()
+    assert structure.n_sets() == len(sets) == len(set(sets)) <= structure.n_sets_bound()
     assert all(structure.contains(s) for s in sets)
     every = itertools.chain.from_iterable(
         itertools.combinations(range(structure.d), n) for n in range(structure.d + 1)
     )
     if structure.d <= 7:
         assert {s for s in every if structure.contains(s)} == set(sets)
-    assert structure.largest() == max(map(len, sets))
+    assert structure.max_size() == max(map(len, sets))
     apart = max(len(set(a) ^ set(b)) for a in sets for b in sets)
-    assert structure.difference() <= apart <= structure.difference_bound()
+    assert structure.max_difference() <= apart <= structure.max_difference_bound()
     if kind != "matchings" or structure.complete:
-        assert structure.difference() == apart
-    assert structure.deciding() == set().union(*(set(a) ^ set(b) for a in sets for b in sets))
+        assert structure.max_difference() == apart
+    assert structure.relevant_arms() == set().union(*(set(a) ^ set(b) for a in sets for b in sets))
     covering = structure.covering()
     assert (
-        set().union(*map(set, covering)) == set().union(*map(set, sets)) == structure.observable()
+        set().union(*map(set, covering))
+        == set().union(*map(set, sets))
+        == structure.observable_arms()
     )
     minimal = kind != "matchings" or (
         structure.complete and structure.pairs == min(len(structure.rows), len(structure.columns))
@@ -144,10 +148,10 @@ def test_random_sets_are_uniform_where_they_say_so():
         cg.AlmostAllSets(4, [0, 1]),
         cg.Partition([[0, 1, 2], [3, 4]], [2, 1]),
     ):
-        part, out = structure.part(), np.zeros(structure.d)
-        tally = dict.fromkeys(structure.sets(), 0)
+        kernel, out = structure.kernel(), np.zeros(structure.d)
+        tally = dict.fromkeys(structure.to_list(), 0)
         for _ in range(4000):
-            part.sample(rng, out)
+            kernel.sample(rng, out)
             tally[arms_of(out)] += 1
         expected = 4000 / len(tally)
         chi2 = sum((n - expected) ** 2 / expected for n in tally.values())
@@ -169,14 +173,14 @@ def test_large_coverings_are_found_and_random_ones_see_every_arm_without_repeati
 
 def rewards_of(family, d, data):
     if family == "bernoulli":
-        return cg.Bernoulli().part(np.zeros(d), np.ones(d)), [1.0] * d, np.zeros(d), np.ones(d)
+        return cg.Bernoulli().kernel(np.zeros(d), np.ones(d)), [1.0] * d, np.zeros(d), np.ones(d)
     sigma = data.draw(st.lists(st.floats(0.3, 2), min_size=d, max_size=d))
     low, high = (
         (np.full(d, -np.inf), np.full(d, np.inf))
         if family == "gaussian"
         else (np.full(d, 0.01), np.full(d, 0.99))
     )
-    return cg.Gaussian(sigma).part(low, high), sigma, low, high
+    return cg.Gaussian(sigma).kernel(low, high), sigma, low, high
 
 
 def all_distances(rewards, sets, mean, weight, best, d):
@@ -184,7 +188,7 @@ def all_distances(rewards, sets, mean, weight, best, d):
     for s in sets:
         if s != best:
             n = differ(vector(best, d), vector(s, d), arms, sign)
-            found[s] = rewards.distance(mean, weight, arms, sign, n, trial)
+            found[s] = rewards.transportation_cost(mean, weight, arms, sign, n, trial)
     return found
 
 
@@ -192,7 +196,7 @@ def all_distances(rewards, sets, mean, weight, best, d):
 @given(data=st.data())
 @settings(max_examples=200)
 def test_nearest_alternatives_are_exact(kind, data):
-    """Against the distance to every answer (`Rewards.distance` is tested against a convex solver),
+    """Against the distance to every answer (`Rewards.transportation_cost` is tested against a convex solver),
     zero weights included.
     """
     family = data.draw(st.sampled_from(["gaussian", "bernoulli", "boxed"]))
@@ -203,9 +207,9 @@ def test_nearest_alternatives_are_exact(kind, data):
     assume(weight.any())
     rewards, *_ = rewards_of(family, d, data)
     best, rival, alternative = structure.argmax(mean), np.zeros(d), np.zeros(d)
-    part = structure.answer_part()
-    value = part.nearest(rewards, mean, weight, vector(best, d), rival, alternative)
-    expected = min(all_distances(rewards, structure.sets(), mean, weight, best, d).values())
+    kernel = structure.answer_kernel()
+    value = kernel.nearest_alternative(rewards, mean, weight, vector(best, d), rival, alternative)
+    expected = min(all_distances(rewards, structure.to_list(), mean, weight, best, d).values())
     assert value == pytest.approx(expected, rel=1e-6, abs=1e-8)
     assert structure.contains(arms_of(rival)) and arms_of(rival) != best
     assert math.isinf(value) or (rival - vector(best, d)) @ alternative >= -1e-6
@@ -221,8 +225,12 @@ def test_nearest_alternatives_against_a_convex_solver(data):
     mean, weight = numbers(data, d, st.floats(0.05, 0.95)), numbers(data, d, st.floats(0.1, 20))
     rewards, sigma, low, high = rewards_of(family, d, data)
     best, rival, alternative = structure.argmax(mean), np.zeros(d), np.zeros(d)
-    value = structure.part().nearest(rewards, mean, weight, vector(best, d), rival, alternative)
-    expected, _ = naive.nearest(family, structure.sets(), mean, weight, best, sigma, low, high)
+    value = structure.kernel().nearest_alternative(
+        rewards, mean, weight, vector(best, d), rival, alternative
+    )
+    expected, _ = naive.nearest_alternative(
+        family, structure.to_list(), mean, weight, best, sigma, low, high
+    )
     assume(math.isfinite(expected))
     assert value == pytest.approx(expected, rel=5e-5, abs=5e-6)
 
@@ -240,12 +248,12 @@ def test_nearest_alternatives_are_exact_however_unlike_the_sigmas(structure):
     for _ in range(150):
         sigma, mean = 10.0 ** rng.integers(-8, 9, d), rng.normal(size=d)
         weight = rng.integers(0 if rng.random() < 0.2 else 1, 50, d).astype(float)
-        rewards = cg.Gaussian(sigma.tolist()).part(np.full(d, -np.inf), np.full(d, np.inf))
-        answers, listed = structure.answer_part(), cg.Listed(structure.sets(), d).part()
+        rewards = cg.Gaussian(sigma.tolist()).kernel(np.full(d, -np.inf), np.full(d, np.inf))
+        answers, listed = structure.answer_kernel(), cg.Listed(structure.to_list(), d).kernel()
         best, rival, other, alternative = (np.zeros(d) for _ in range(4))
         answers.argmax(mean, best)
-        exact = listed.nearest(rewards, mean, weight, best, other, alternative)
-        found = answers.nearest(rewards, mean, weight, best, rival, alternative)
+        exact = listed.nearest_alternative(rewards, mean, weight, best, other, alternative)
+        found = answers.nearest_alternative(rewards, mean, weight, best, rival, alternative)
         assert found <= exact * (1 + 1e-6) + 1e-12
         if weight.all() and sigma.max() < 1e5 * sigma.min():
             assert found == pytest.approx(exact, rel=1e-4)
@@ -257,11 +265,13 @@ def test_a_matching_has_no_bound_before_anything_is_found():
     """
     structure = cg.Matchings(2, 2, size=1, forbidden={(1, 1)})
     for mean, weight in (([0.0, 0.5, 0.0], [5.0, 5.0, 0.0]), ([0.9, 1.0, 0.9], [2.0, 1.0, 0.0])):
-        rewards = cg.Bernoulli().part(np.zeros(3), np.ones(3))
+        rewards = cg.Bernoulli().kernel(np.zeros(3), np.ones(3))
         leader, rival, alternative = vector(structure.argmax(mean), 3), np.zeros(3), np.zeros(3)
-        part = structure.answer_part()
+        kernel = structure.answer_kernel()
         assert (
-            part.nearest(rewards, np.array(mean), np.array(weight), leader, rival, alternative)
+            kernel.nearest_alternative(
+                rewards, np.array(mean), np.array(weight), leader, rival, alternative
+            )
             == 0.0
         )
 
@@ -273,12 +283,12 @@ def test_a_matching_whose_steps_lead_to_a_row_without_a_way_back():
     structure = cg.Matchings(3, 3, size=3, forbidden={(1, 1), (2, 1)})
     mean = np.array([0.6154, 0.1911, 0.7049, 0.5439, 0.3042, 0.4212, 0.3295])
     weight = np.array([0.0, 9.2, 0.0, 7.5, 10.5, 1.8, 4.8])
-    rewards = cg.Gaussian(1.0).part(np.full(7, -np.inf), np.full(7, np.inf))
+    rewards = cg.Gaussian(1.0).kernel(np.full(7, -np.inf), np.full(7, np.inf))
     best, rival, alternative = structure.argmax(mean), np.zeros(7), np.zeros(7)
-    part = structure.answer_part()
-    value = part.nearest(rewards, mean, weight, vector(best, 7), rival, alternative)
+    kernel = structure.answer_kernel()
+    value = kernel.nearest_alternative(rewards, mean, weight, vector(best, 7), rival, alternative)
     assert value == pytest.approx(
-        min(all_distances(rewards, structure.sets(), mean, weight, best, 7).values()), rel=1e-9
+        min(all_distances(rewards, structure.to_list(), mean, weight, best, 7).values()), rel=1e-9
     )
 
 
@@ -300,21 +310,23 @@ def test_an_oracle_gives_a_certified_bracket_and_closes_it_on_request(data):
     rewards, *_ = rewards_of(family, d, data)
     for exact in (False, True):
         structure = listed_oracle(sets, d, exact)
-        best, rival, alternative, part = (
+        best, rival, alternative, kernel = (
             structure.argmax(mean),
             np.zeros(d),
             np.zeros(d),
-            structure.answer_part(),
+            structure.answer_kernel(),
         )
         expected = min(all_distances(rewards, sets, mean, weight, best, d).values())
-        value = part.nearest(rewards, mean, weight, vector(best, d), rival, alternative)
+        value = kernel.nearest_alternative(
+            rewards, mean, weight, vector(best, d), rival, alternative
+        )
         assert (
-            value == part.lower <= expected + 1e-9 <= part.upper + 2e-9
+            value == kernel.lower <= expected + 1e-9 <= kernel.upper + 2e-9
         )  # stopping uses the lower end
         if exact:
             assert value == pytest.approx(
                 expected, rel=1e-6, abs=1e-9
-            ) and part.upper == pytest.approx(expected, rel=1e-6, abs=1e-9)
+            ) and kernel.upper == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_almost_all_sets_are_searched_as_by_an_oracle():
@@ -326,15 +338,15 @@ def test_almost_all_sets_are_searched_as_by_an_oracle():
         needle = rng.choice(d, int(rng.integers(1, d + 1)), replace=False)
         structure = cg.AlmostAllSets(d, needle.tolist())
         mean, weight = rng.uniform(0.05, 0.95, d), rng.integers(1, 60, d).astype(float)
-        free, rewards = np.full(d, math.inf), cg.Bernoulli().part(np.zeros(d), np.ones(d))
+        free, rewards = np.full(d, math.inf), cg.Bernoulli().kernel(np.zeros(d), np.ones(d))
         if family == "gaussian":
-            rewards = cg.Gaussian(tuple(rng.uniform(0.1, 1.0, d))).part(-free, free)
+            rewards = cg.Gaussian(tuple(rng.uniform(0.1, 1.0, d))).kernel(-free, free)
             mean -= 0.5
             mean[needle] += rng.choice([0.0, 2.0])
         best, found = vector(structure.argmax(mean), d), []
-        for part in (structure.answer_part(), BracketPart(structure, exact=True)):
+        for kernel in (structure.answer_kernel(), BracketingKernel(structure, exact=True)):
             rival, alternative = np.zeros((2, d))
-            value = part.nearest(rewards, mean, weight, best, rival, alternative)
+            value = kernel.nearest_alternative(rewards, mean, weight, best, rival, alternative)
             found.append((value, arms_of(rival)))
         assert found[0] == found[1]
 
@@ -343,16 +355,16 @@ def test_swapping_min_and_max_is_not_exact_and_the_bracket_says_so():
     """The example of the design notes: two rivals at distance 1/2, but max-min is 0.444."""
     sets = [(0, 1, 2, 3), (1, 2, 3), (0, 4)]
     rewards, mean, weight = (
-        cg.Gaussian(1.0).part(np.full(5, -np.inf), np.full(5, np.inf)),
+        cg.Gaussian(1.0).kernel(np.full(5, -np.inf), np.full(5, np.inf)),
         np.ones(5),
         np.ones(5),
     )
     for exact, expected in ((False, 4 / 9), (True, 0.5)):
-        part = listed_oracle(sets, 5, exact).answer_part()
-        value = part.nearest(
+        kernel = listed_oracle(sets, 5, exact).answer_kernel()
+        value = kernel.nearest_alternative(
             rewards, mean, weight, vector((0, 1, 2, 3), 5), np.zeros(5), np.zeros(5)
         )
-        assert value == pytest.approx(expected, rel=0.05) and part.upper == pytest.approx(0.5)
+        assert value == pytest.approx(expected, rel=0.05) and kernel.upper == pytest.approx(0.5)
 
 
 def test_oracle_is_checked_and_covers_its_arms():
@@ -360,8 +372,8 @@ def test_oracle_is_checked_and_covers_its_arms():
         lambda s: np.argsort(-s, kind="stable")[:2], 5, contains=lambda s: len(s) == 2
     )
     check_structure(pairs)
-    assert pairs.observable() == set(range(5)) and len(pairs.covering()) == 3
-    assert pairs.difference() == 4 and pairs.largest() == 2
+    assert pairs.observable_arms() == set(range(5)) and len(pairs.covering()) == 3
+    assert pairs.max_difference() == 4 and pairs.max_size() == 2
     with refused("not-its-set", cg.OracleError, what="argmax", arms=[0]):
         cg.Oracle(lambda s: [0], 3, contains=lambda s: len(s) == 2)
     with refused("not-arms", cg.OracleError, given=[0, 7], last=2):
@@ -369,7 +381,7 @@ def test_oracle_is_checked_and_covers_its_arms():
     with refused("not-arms", cg.OracleError, given=None):
         cg.Oracle(lambda s: None, 3)
     blind = cg.Oracle(lambda s: [0, 1] if s[0] + s[1] > s[2] else [2], 4)
-    assert blind.observable() == {0, 1, 2}  # arm 3 is in no set
+    assert blind.observable_arms() == {0, 1, 2}  # arm 3 is in no set
 
 
 # ---- geometry
@@ -399,7 +411,7 @@ def test_geometry_of_known_polytopes():
 @settings(max_examples=40)
 def test_facets_contain_every_vertex_and_touch_some(data):
     structure = data.draw(structures(data.draw(st.sampled_from(["arms", "subsets", "listed"]))))
-    rows, slack = facets(np.array([vector(s, structure.d) for s in structure.sets()]), 9)
+    rows, slack = facets(np.array([vector(s, structure.d) for s in structure.to_list()]), 9)
     if rows is not None:
         assert np.all(slack > -1e-7) and np.all(slack.min(axis=0) < 1e-7)
         assert np.allclose(np.linalg.norm(rows, axis=1), 1.0)
@@ -413,7 +425,7 @@ def test_almost_all_sets_have_more_facets_than_the_cube():
     rows = np.vstack([-np.eye(d), np.eye(d)[1:] + np.eye(d)[0], -np.ones((1, d))])
     bound = np.r_[np.zeros(d), np.ones(d - 1), -1.0]
     corners = np.array(
-        [np.isin(np.arange(d), s).astype(float) for s in cg.AlmostAllSets(d, 0).sets()]
+        [np.isin(np.arange(d), s).astype(float) for s in cg.AlmostAllSets(d, 0).to_list()]
     )
     slack = bound - corners @ rows.T
     assert slack.min() == 0.0 and all(

@@ -113,9 +113,9 @@ def test_it_is_refused_or_pointed_out_with_this_sentence():
     for name, sentence in REFUSED.items():
         with pytest.raises(CombGameError) as caught:
             read_sheet(HERE / name, PROBLEM, "study")
-        assert caught.value.said(SHELL) == f"{HERE / name}: {sentence}"
+        assert caught.value.render(SHELL) == f"{HERE / name}: {sentence}"
     for name, sentence in POINTED_OUT.items():
-        assert read_sheet(HERE / name, PROBLEM, "study").repeated.said(SHELL) == sentence
+        assert read_sheet(HERE / name, PROBLEM, "study").repeated.render(SHELL) == sentence
 
 
 # ---- any way of writing the same numbers

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.engine.likelihood_ratio import RatioPart
+from combgame.engine.likelihood_ratio import LikelihoodRatioKernel
 from combgame.engine.protocols import jitable
 from combgame.lab.client._wire import status_data, status_from
-from combgame.rewards.gaussian import GaussianPart
-from combgame.rules import FixedSetup, padded
+from combgame.rewards.gaussian import GaussianKernel
+from combgame.rules import FixedBoundRule, padded
 from combgame.simulation.runner import Run
 from combgame.stopping.registry import make_stopping
 from combgame.testing import (
@@ -26,7 +26,7 @@ from combgame.testing import (
     check_stopping,
     check_structure,
 )
-from combgame.testing.learners import Pupil, lessons
+from combgame.testing.learners import LearnerHarness, reward_sequences
 from tests.said import case, check_refusals, refused
 
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
@@ -39,11 +39,11 @@ class TablePart(NamedTuple):
     table: np.ndarray
     constant: np.ndarray
 
-    def level(self, t, which):
+    def critical_value(self, t, index):
         i = 0
         while i < self.table.size - 1 and 2 ** (i + 1) <= t:
             i += 1
-        return self.table[i] + self.constant[which]
+        return self.table[i] + self.constant[index]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Table(cg.StoppingBase):
     validity: ClassVar[str] = "a union bound over powers of two."
     scale: float = 1.0
 
-    def part(self, problem, deltas):
+    def kernel(self, problem, deltas):
         return TablePart(self.scale * 2.0 * np.log(np.arange(1.0, 41.0)), np.log(1.7 / deltas))
 
 
@@ -59,15 +59,17 @@ class Table(cg.StoppingBase):
 def test_a_threshold_is_an_object_with_arrays_in_both_engines():
     how = {"threshold": Table(), "runs": 4, "delta": [0.1, 0.01], "relabel": True}
     one, other = (cg.simulate(PROBLEM, MEANS, engine=e, **how) for e in ("python", "compiled"))
-    assert (one.stops == other.stops).all() and (one.stops[:, 0] < one.stops[:, 1]).all()
-    assert one.threshold == "Table()" and one.report()[0]["limit"] > 0
+    assert (one.stopping_times == other.stopping_times).all() and (
+        one.stopping_times[:, 0] < one.stopping_times[:, 1]
+    ).all()
+    assert one.threshold == "Table()" and one.summary()[0]["limit"] > 0
     assert "Table() is stated by the user: a union bound over powers of two." in str(one)
     assert (one.validity.label, one.validity.proved) == ("stated by the user", False)
 
 
 def test_it_stops_where_the_name_of_the_same_function_stops():
     class Same(cg.StoppingBase):
-        def part(self, problem, deltas):
+        def kernel(self, problem, deltas):
             return make_stopping("stylised", problem, deltas).threshold
 
     how = {"runs": 5, "engine": "python", "delta": 0.1}
@@ -79,38 +81,40 @@ def test_it_stops_where_the_name_of_the_same_function_stops():
 class HalfPart(NamedTuple):
     """A judge: half of the likelihood ratio is its evidence."""
 
-    ratio: RatioPart
+    ratio: LikelihoodRatioKernel
 
-    def look(self, game, seen, view):
-        return 0.5 * self.ratio.look(game, seen, view)
+    def evaluate(self, problem, stats, state):
+        return 0.5 * self.ratio.evaluate(problem, stats, state)
 
-    def level(self, t, which):
-        return self.ratio.level(t, which)
+    def critical_value(self, t, index):
+        return self.ratio.critical_value(t, index)
 
-    def foresee(self, game, seen, best, rival):
+    def expected_growth(self, problem, stats, best, rival):
         return 0.0
 
-    def foreseen(self, game, seen, arms, sign, n):
-        return 0.5 * self.ratio.foreseen(game, seen, arms, sign, n)
+    def projected_evidence(self, problem, stats, arms, sign, n):
+        return 0.5 * self.ratio.projected_evidence(problem, stats, arms, sign, n)
 
-    def weakest(self, game, seen, best, rival, alternative):
-        return 0.5 * self.ratio.weakest(game, seen, best, rival, alternative)
+    def least_evidence(self, problem, stats, best, rival, alternative):
+        return 0.5 * self.ratio.least_evidence(problem, stats, best, rival, alternative)
 
-    def versus(self, game, seen, best, rival):
-        return 0.5 * self.ratio.versus(game, seen, best, rival)
+    def evidence_against(self, problem, stats, best, rival):
+        return 0.5 * self.ratio.evidence_against(problem, stats, best, rival)
 
 
 class Half(cg.StoppingBase):
-    def part(self, problem, deltas):
+    def kernel(self, problem, deltas):
         usual, d = make_stopping("stylised", problem, deltas).threshold, problem.actions.d
-        return HalfPart(RatioPart(usual, np.zeros(d, np.int64), np.zeros(d), np.zeros(d)))
+        return HalfPart(
+            LikelihoodRatioKernel(usual, np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
+        )
 
 
 def test_a_judge_of_ones_own_judges():
     how = {"runs": 5, "engine": "python", "delta": 0.1, "rule": "uniform"}
     half = cg.simulate(PROBLEM, MEANS, threshold=Half(), **how)
     usual = cg.simulate(PROBLEM, MEANS, threshold="stylised", **how)
-    assert (half.rounds > usual.rounds).all() and math.isnan(half.report()[0]["limit"])
+    assert (half.rounds > usual.rounds).all() and math.isnan(half.summary()[0]["limit"])
 
 
 def test_campaigns_and_plans_tell_thresholds_apart(tmp_path):
@@ -123,7 +127,7 @@ def test_campaigns_and_plans_tell_thresholds_apart(tmp_path):
     assert [row["label"] for row in rows] == ["stated by the user"] * 2 + ["heuristic"]
     again = cg.Campaign.cross("own", [five], ["uniform"], threshold=given, runs=2)
     assert [c.key for c in again.configurations] == [c.key for c in campaign.configurations]
-    plan = cg.plan(PROBLEM, MEANS, thresholds=["mixture", Table()], rules=None, shrink=1.0)
+    plan = cg.plan(PROBLEM, MEANS, thresholds=["mixture", Table()], rules=None, gap_scales=1.0)
     assert [row["label"] for row in plan.rows()] == ["proved", "stated by the user"]
 
 
@@ -134,7 +138,7 @@ def test_a_study_keeps_it_and_says_whose_it_is(tmp_path):
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: rng.normal(MEANS[a], 0.3) for a in todo.arms})
-    assert "by the user's threshold Table() at delta = 0.05" in str(study.decision.sentence)
+    assert "by the user's threshold Table() at delta = 0.05" in str(study.decision.headline)
     assert str(study.decision.assumptions[0]).startswith("The threshold is stated by the user")
     same = cg.Study.open(storage, "own", engine="python")
     assert same.decision.answer == study.decision.answer and "Table()" in str(same.status)
@@ -143,7 +147,9 @@ def test_a_study_keeps_it_and_says_whose_it_is(tmp_path):
         lines = str(status).splitlines()
         assert lines[0] == "study own: certified (by a threshold that is stated by the user)"
         assert f"  validity     {stated}" in lines
-        assert str(status.next).startswith("Stop: the answer is certified by the user's threshold")
+        assert str(status.next_step).startswith(
+            "Stop: the answer is certified by the user's threshold"
+        )
         assert status.validity == study.decision.assumptions[0]
         assert status.to_dict()["validity"]["arguments"]["label"] == "stated by the user"
     report = study.report()
@@ -162,7 +168,7 @@ def test_a_status_says_nothing_of_a_threshold_that_is_proved_but_in_its_data():
 
 
 class NoLevel(cg.StoppingBase):
-    def part(self, problem, deltas):
+    def kernel(self, problem, deltas):
         return 3.0
 
 
@@ -179,13 +185,13 @@ def test_what_cannot_be_a_threshold_is_refused():
         [
             given("must-be", {"threshold": Table}, name="threshold"),
             given("must-be", {"threshold": 3}, name="threshold", value=3),
-            given("no-level", {"threshold": NoLevel()}, part="float"),
+            given("no-level", {"threshold": NoLevel()}, kernel="float"),
             given("must-be", {"threshold": Boast()}, name="Boast.validity", value=7),
             given("epsilon-needs-mixture", {"threshold": Table(), "epsilon": 0.1}),
             given("cannot-eliminate", {"threshold": Table(), "eliminate": True}),
         ]
     )
-    for rewards in (cg.Gaussian(supposed=0.3), cg.Gaussian(0.3, level="per play")):
+    for rewards in (cg.Gaussian(simulation_sigma=0.3), cg.Gaussian(0.3, batch_effect="per play")):
         problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
         with pytest.raises(cg.InputError, match=r"Table\(\)"):  # known variances, and no levels
             cg.simulate(problem, MEANS, runs=1, threshold=Table())
@@ -198,42 +204,42 @@ def test_what_cannot_be_a_threshold_is_refused():
 class Off(cg.StoppingBase):
     part_of: type = TablePart
 
-    def part(self, problem, deltas):
+    def kernel(self, problem, deltas):
         return self.part_of(np.zeros(40), np.log(1.0 / deltas))
 
 
 class RisingPart(TablePart):
-    def level(self, t, which):
-        return 5.0 - self.constant[which]
+    def critical_value(self, t, index):
+        return 5.0 - self.constant[index]
 
 
 class NothingPart(TablePart):
-    def level(self, t, which):
-        return 0.05 + 0.01 * self.constant[which]
+    def critical_value(self, t, index):
+        return 0.05 + 0.01 * self.constant[index]
 
 
 class NanPart(TablePart):
-    def level(self, t, which):
+    def critical_value(self, t, index):
         return math.nan
 
 
 class ArrayPart(TablePart):
-    def level(self, t, which):
+    def critical_value(self, t, index):
         return self.constant
 
 
 class LogPart(TablePart):
-    def level(self, t, which):
+    def critical_value(self, t, index):
         return math.log(t)
 
 
 class LatePart(TablePart):
     """Is a number up to round 20, and for the first delta."""
 
-    def level(self, t, which):
-        if which == 1 and t > 20:
+    def critical_value(self, t, index):
+        if index == 1 and t > 20:
             return math.inf - math.inf
-        return 1e3 + self.constant[which]
+        return 1e3 + self.constant[index]
 
 
 @pytest.mark.parametrize(
@@ -247,35 +253,35 @@ class LatePart(TablePart):
         (LatePart, r"LatePart\.level\(t=\d+, which=1\) returned nan"),
     ],
 )
-def test_check_stopping_refutes(part, said):
+def test_check_stopping_refutes(kernel, said):
     with pytest.raises(AssertionError, match=said):
-        check_stopping(Off(part), runs=60, rounds=40)
+        check_stopping(Off(kernel), runs=60, rounds=40)
 
 
 def test_a_level_that_is_no_number_is_refused_before_anything_is_played():
-    for part in (NanPart, ArrayPart, LogPart):
-        about = {"part": part.__name__, "t": 0, "which": 0}
+    for kernel in (NanPart, ArrayPart, LogPart):
+        about = {"part": kernel.__name__, "t": 0, "which": 0}
         with refused("level-not-a-number", cg.InputError, **about) as caught:
-            cg.simulate(PROBLEM, MEANS, threshold=Off(part), runs=1, engine="python")
+            cg.simulate(PROBLEM, MEANS, threshold=Off(kernel), runs=1, engine="python")
         assert "[which]" in caught.value.remedy
-        with refused("level-not-a-number", cg.InputError, part=part.__name__):
-            cg.Study(PROBLEM, threshold=Off(part))
+        with refused("level-not-a-number", cg.InputError, kernel=kernel.__name__):
+            cg.Study(PROBLEM, threshold=Off(kernel))
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_a_level_that_is_no_number_later_ends_the_run(engine):
     how = {"threshold": Off(LatePart), "rule": "uniform", "runs": 1, "max_rounds": 40}
-    with refused("level-not-a-number", cg.InputError, part="LatePart", t=21, which=1):
+    with refused("level-not-a-number", cg.InputError, kernel="LatePart", t=21, index=1):
         cg.simulate(PROBLEM, MEANS, delta=[0.1, 0.01], engine=engine, **how)
 
 
 def test_nor_is_it_compared_in_a_study():
     class First(TablePart):
-        def level(self, t, which):
+        def critical_value(self, t, index):
             return 1e3 if t <= 20 else math.nan
 
     study = cg.Study(PROBLEM, threshold=Off(First), engine="python")
-    with refused("level-not-a-number", cg.InputError, part="First", t=21, which=0):
+    with refused("level-not-a-number", cg.InputError, kernel="First", t=21, index=0):
         for _ in range(30):
             study.tell(study.ask(), {a: MEANS[a] for a in study.pending[0].arms})
 
@@ -286,24 +292,24 @@ class Own(cg.RuleBase):
     def __init__(self, kind):
         self.kind = kind
 
-    def setup(self, problem):
+    def bind(self, problem):
         rows = padded(problem.actions.covering())
-        return FixedSetup(self.kind(rows.astype(float)), rows)
+        return FixedBoundRule(self.kind(rows.astype(float)), rows)
 
 
 class WrongRulePart(NamedTuple):
     kind: str
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
         if self.kind == "action":
-            view.action[:] = 1.0
+            state.action[:] = 1.0
         elif self.kind == "best":
-            view.best[:] = 0.0
+            state.leader[:] = 0.0
         else:
-            getattr(seen, self.kind).flat[-1] += 1.0
+            getattr(stats, self.kind).flat[-1] += 1.0
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -328,12 +334,12 @@ class Later:
     def __init__(self, quiet):
         self.quiet = quiet
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        if seen.clock[0] == self.quiet:
-            game.judge.threshold.constant[:] = -1.0
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        if stats.n_rounds[0] == self.quiet:
+            problem.stopping.threshold.constant[:] = -1.0
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
@@ -349,31 +355,31 @@ class Favour:
     def __init__(self, often, first):
         self.often, self.first = often, first
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        t = seen.clock[0]
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        t = stats.n_rounds[0]
         if self.often and t % self.often == 0:
-            view.action[:] = 0.0
-            view.action[self.first : self.first + 2] = 1.0
+            state.action[:] = 0.0
+            state.action[self.first : self.first + 2] = 1.0
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 @dataclass(frozen=True)
 class Partial(cg.RuleBase):
-    impartial: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
     often: int = 0
     first: int = 0
 
-    def setup(self, problem):
-        part = Favour(self.often, self.first)
-        return FixedSetup(part, padded(problem.actions.covering()))
+    def bind(self, problem):
+        kernel = Favour(self.often, self.first)
+        return FixedBoundRule(kernel, padded(problem.actions.covering()))
 
 
 @pytest.mark.parametrize(("often", "first"), [(1, 0), (5, 3)])
 def test_check_rule_refuses_an_impartial_rule_that_names_arms(often, first):
-    with pytest.raises(AssertionError, match=r"arm \d is in \d+% of the plays .*`impartial`"):
+    with pytest.raises(AssertionError, match=r"arm \d is in \d+% of the plays .*`symmetric`"):
         check_rule(Partial(often, first), rounds=10)
 
 
@@ -391,35 +397,35 @@ class LeaderPart:
     """Plays the action that has brought most so far, or least."""
 
     def __init__(self, sign, number, whole):
-        self.sign, self.gain, self.whole = sign, np.zeros((4, number)), whole
+        self.sign, self.gain, self.writes_all_weights = sign, np.zeros((4, number)), whole
 
-    def act(self, seat, mixture):
-        chosen, n = int(np.argmax(self.sign * self.gain[seat])), self.gain.shape[1]
-        mixture.ids[:n], mixture.weight[:n], mixture.size[0] = np.arange(n), 0.0, n
-        mixture.weight[chosen] = 1.0
-        if self.whole:
-            mixture.arms[:] = 0.9
+    def act(self, learner, weights):
+        chosen, n = int(np.argmax(self.sign * self.gain[learner])), self.gain.shape[1]
+        weights.ids[:n], weights.values[:n], weights.size[0] = np.arange(n), 0.0, n
+        weights.values[chosen] = 1.0
+        if self.writes_all_weights:
+            weights.marginals[:] = 0.9
 
-    def feed(self, seat, mixture, catalogue, actions, reward):
+    def update(self, learner, weights, table, actions, reward):
         for i in range(self.gain.shape[1]):
-            self.gain[seat, i] += catalogue.dot(i, reward)
+            self.gain[learner, i] += table.dot(i, reward)
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 @dataclass(frozen=True)
 class Follows(cg.LearnerBase):
-    on_simplex: ClassVar[bool] = True
+    enumerates_actions: ClassVar[bool] = True
     sign: float = 1.0
 
-    def part(self, seating):
-        return LeaderPart(self.sign, seating.number, self.whole)
+    def kernel(self, context):
+        return LeaderPart(self.sign, context.number, self.writes_all_weights)
 
 
 @dataclass(frozen=True)
 class Whole(Follows):
-    whole: ClassVar[bool] = True
+    writes_all_weights: ClassVar[bool] = True
 
 
 def test_check_learner_refutes():
@@ -436,44 +442,46 @@ def test_our_learners_get_more_than_equal_weights():
     """SFTPL draws; it got at least 0.1 of the range more than that with every seed tried."""
     for learner in (cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO(), cg.SFTPL(1)):
         rng = np.random.default_rng(1)
-        for _, rewards in lessons(rng):
-            pupil, got = Pupil(learner, 1, rng), 0.0
+        for _, rewards in reward_sequences(rng):
+            pupil, got = LearnerHarness(learner, 1, rng), 0.0
             for t, reward in enumerate(rewards):
                 pupil.act(0, t)
-                got += pupil.mixture.arms @ reward
-                pupil.feed(0, reward)
+                got += pupil.weights.marginals @ reward
+                pupil.update(0, reward)
             assert got > rewards.sum() / 3.0, learner
 
 
-class SlantedPart(GaussianPart):
+class SlantedPart(GaussianKernel):
     fault: ClassVar[str] = ""
 
     def divergence(self, x, y, arm):
-        return GaussianPart.divergence(self, x, y, arm) * (3.0 if self.fault == "divergence" else 1)
+        return GaussianKernel.divergence(self, x, y, arm) * (
+            3.0 if self.fault == "divergence" else 1
+        )
 
-    def draw(self, mean, arm, rng):
+    def sample(self, mean, arm, rng):
         if self.fault == "one arm" and arm == 2:
             return mean
         if self.fault == "constant" and arm == 3:
             return 0.1
         off = 0.1 * (self.fault == "draw") + 3.0 * (self.fault == "last arm" and arm == 3)
-        return GaussianPart.draw(self, mean + off, arm, rng)
+        return GaussianKernel.sample(self, mean + off, arm, rng)
 
-    def distance(self, mean, weight, arms, sign, n, alternative):
-        far = GaussianPart.distance(self, mean, weight, arms, sign, n, alternative)
+    def transportation_cost(self, mean, weight, arms, sign, n, alternative):
+        far = GaussianKernel.transportation_cost(self, mean, weight, arms, sign, n, alternative)
         return far * (1.01 if self.fault == "distance" else 1.0)
 
-    def closest(self, mean, weight, i, taken, value):
-        j = GaussianPart.closest(self, mean, weight, i, taken, value)
+    def cheapest_challenger(self, mean, weight, i, taken, value):
+        j = GaussianKernel.cheapest_challenger(self, mean, weight, i, taken, value)
         value[0] *= 1.5 if self.fault == "closest" else 1.0
         return j
 
-    def step(self, x, weight, slope, arm):
-        off, cost, rate = GaussianPart.step(self, x, weight, slope, arm)
+    def best_shift_with_gradient(self, x, weight, slope, arm):
+        off, cost, rate = GaussianKernel.best_shift_with_gradient(self, x, weight, slope, arm)
         return off, cost, rate * (2.0 if self.fault == "step" else 1.0)
 
-    def upper(self, x, level, arm):
-        return GaussianPart.upper(self, x, level * (2.0 if self.fault == "upper" else 1.0), arm)
+    def kl_ucb(self, x, level, arm):
+        return GaussianKernel.kl_ucb(self, x, level * (2.0 if self.fault == "upper" else 1.0), arm)
 
 
 def test_check_rewards_refutes():
@@ -491,8 +499,8 @@ def test_check_rewards_refutes():
         kind = type("Slanted", (SlantedPart,), {"fault": fault})
 
         class Slanted(cg.Gaussian):
-            def part(self, low, high, kind=kind):
-                return kind(*cg.Gaussian.part(self, low, high))
+            def kernel(self, low, high, kind=kind):
+                return kind(*cg.Gaussian.kernel(self, low, high))
 
         with pytest.raises(AssertionError, match=said):
             check_rewards(Slanted(0.5), trials=3)
@@ -501,12 +509,12 @@ def test_check_rewards_refutes():
 class Stuck(cg.Gaussian):
     """Keeps the sigmas of arms where they are."""
 
-    def numbered(self, order):
+    def permuted(self, order):
         return self
 
 
 class Swapping(cg.Bernoulli):
-    def numbered(self, order):
+    def permuted(self, order):
         return cg.Gaussian(0.3)
 
 
@@ -519,18 +527,18 @@ def test_check_rewards_refuses_arms_that_keep_their_place_under_other_numbers():
         check_rewards(Swapping(), trials=1)
 
 
-class OddPart(GaussianPart):
+class OddPart(GaussianKernel):
     """Arm 0 is noisier than its divergence says."""
 
-    def draw(self, mean, arm, rng):
-        return GaussianPart.draw(self, mean, arm, rng) + (rng.normal() if arm == 0 else 0.0)
+    def sample(self, mean, arm, rng):
+        return GaussianKernel.sample(self, mean, arm, rng) + (rng.normal() if arm == 0 else 0.0)
 
 
 class Odd(cg.Gaussian):
-    def part(self, low, high):
-        return OddPart(*cg.Gaussian.part(self, low, high))
+    def kernel(self, low, high):
+        return OddPart(*cg.Gaussian.kernel(self, low, high))
 
-    def numbered(self, order):
+    def permuted(self, order):
         return self
 
 
@@ -575,19 +583,19 @@ def test_checks_print_what_they_checked(capsys):
 class BeyondPart(NamedTuple):
     score: np.ndarray
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        if seen.clock[0] > 6:
-            self.score[seen.clock[0]] = 1.0  # beyond
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        if stats.n_rounds[0] > 6:
+            self.score[stats.n_rounds[0]] = 1.0  # beyond
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
     how = {"rule": Own(lambda _: BeyondPart(np.zeros(5))), "runs": 1, "threshold": "stylised"}
-    with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="choose") as caught:
+    with refused("outside-arrays", cg.EngineError, kernel="BeyondPart", method="choose") as caught:
         cg.simulate(PROBLEM, MEANS, engine=engine, **how)
     error = caught.value
     assert "# beyond" in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
@@ -598,7 +606,7 @@ def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
 @pytest.mark.compiled
 def test_what_cannot_be_played_again_names_the_part_alone(monkeypatch):
     monkeypatch.setattr(sys.modules[Run.__module__], "REPLAYED", 0)
-    with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="") as caught:
+    with refused("outside-arrays", cg.EngineError, kernel="BeyondPart", method="") as caught:
         how = {"rule": Own(lambda _: BeyondPart(np.zeros(5))), "runs": 1, "threshold": "stylised"}
         cg.simulate(PROBLEM, MEANS, engine="compiled", **how)
     assert str(caught.value).startswith("BeyondPart reached outside an array (")
@@ -619,33 +627,33 @@ def marked(x):
 class GonePart(NamedTuple):
     rows: np.ndarray
 
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
         self.rows[0, 0] = self.missing
 
-    def full(self):
+    def needs_resize(self):
         return False
 
 
 class UnmarkedPart(GonePart):
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
         self.rows[0, 0] = unmarked(1.0)
 
 
 class InnerPart(GonePart):
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        self.inner(seen)
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        self.inner(stats)
 
-    def inner(self, seen):
-        return f"{seen.mean[0]:3f}"
+    def inner(self, stats):
+        return f"{stats.mean[0]:3f}"
 
 
 class HelperPart(GonePart):
-    def choose(self, game, seen, view, rng):
-        game.actions.sample(rng, view.action)
-        self.rows[0, 0] = marked(seen.mean[0])
+    def choose(self, problem, stats, state, rng):
+        problem.actions.sample(rng, state.action)
+        self.rows[0, 0] = marked(stats.mean[0])
 
 
 @pytest.mark.compiled

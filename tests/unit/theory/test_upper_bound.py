@@ -22,7 +22,7 @@ def test_t_0_is_the_last_round_at_which_the_inequality_holds():
 
         def rest(t, bound=bound):
             h = bound.approximation(t)
-            return bound.level(t) * bound.time + bound.constant * (bound.regret(t) + h)
+            return bound.critical_value(t) * bound.time + bound.constant * (bound.regret(t) + h)
 
         t = bound.last
         assert rest(0.999 * t) >= 0.999 * t, rule
@@ -98,7 +98,7 @@ def test_it_says_what_it_needs():
         cg.upper_bound(PROBLEM, MEANS, rule="uniform")
     for rule in (
         "sftpl",
-        cg.CombGame(order="nature"),
+        cg.CombGame(first_mover="nature"),
         cg.CombGame(tracking="sample"),
         cg.CombGame(cg.LLOO(projection="coarse")),
     ):

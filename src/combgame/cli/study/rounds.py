@@ -11,8 +11,8 @@ import typer
 
 from ..._display.files import save
 from ..._display.text import count
-from ...errors import must_be
-from ...lab.corrections import level
+from ...errors import invalid_argument
+from ...lab.corrections import correction_note
 from ...lab.exports import write_sheet
 from ...lab.inputs import Todo, check_todo
 from ...lab.round import gaps, pulls
@@ -60,7 +60,7 @@ def retract(
                 "mistyped."
             )
         now = study.status
-        changed = level(now.retractions, now.corrections, now.delta).spelt(SHELL)
+        changed = correction_note(now.retractions, now.corrections, now.delta).render_inline(SHELL)
         put(
             {
                 "round": round,
@@ -92,7 +92,7 @@ def extend(
     most: Any = max_rounds
     if max_rounds is not None:
         if max_rounds != "none" and not max_rounds.isdecimal():
-            raise must_be("--max-rounds", max_rounds, "a whole number of rounds, or none")
+            raise invalid_argument("--max-rounds", max_rounds, "a whole number of rounds, or none")
         most = math.inf if max_rounds == "none" else int(max_rounds)
     with opened(storage, name, client) as study:
         study.extend(most, math.inf if deadline == "none" else deadline, reason=reason)
@@ -104,7 +104,7 @@ def extend(
                 "state": status.state,
                 "next": status.next.to_data(SHELL),
             },
-            f"extended: {status.next.said(SHELL)}",
+            f"extended: {status.next.render(SHELL)}",
             as_json,
         )
 
@@ -120,7 +120,7 @@ def stop(
     with opened(storage, name, client) as study:
         study.stop(reason)
         decision = study.decision
-        put(decision.to_dict(SHELL), decision.said(SHELL), as_json)
+        put(decision.to_dict(SHELL), decision.render(SHELL), as_json)
 
 
 def ask(
@@ -172,7 +172,7 @@ def ask(
                 say(f"{some}.")
         if not rounds:
             status, decision = looked(study)
-            say(status.next.said(SHELL))
+            say(status.next.render(SHELL))
             for line in warnings(status, decision) if status.state == "certified" else ():
                 say(line)
             leave(status.state)
@@ -251,7 +251,7 @@ def tell(
             },
             "\n".join(
                 [
-                    f"{summary(**done, blank=blank)} {status.next.said(SHELL)}",
+                    f"{summary(**done, blank=blank)} {status.next.render(SHELL)}",
                     *warnings(status, decision),
                 ]
             ),
@@ -270,7 +270,7 @@ def warnings(status: Any, decision: Any) -> list[str]:
     single = (
         [one for one in decision.assumptions if one.code == "single-values"] if certified else []
     )
-    return [one.said(SHELL) for one in [*status.doubts, *single]]
+    return [one.render(SHELL) for one in [*status.doubts, *single]]
 
 
 def standing(status: Any) -> dict[str, Any]:
@@ -316,7 +316,7 @@ def observe(
     reason: Reason = "measured outside the study",
     sep: Sep = None,
     decimal: Decimal = None,
-    again: Again = False,
+    allow_duplicates: Again = False,
     planned: Annotated[
         bool,
         typer.Option(
@@ -330,15 +330,17 @@ def observe(
 ) -> None:
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
-        read = taken(file, study, False, sep, decimal, again)
-        number = study.observe(read.values[0], reason, again=again, planned=planned)
+        read = taken(file, study, False, sep, decimal, allow_duplicates)
+        number = study.observe(
+            read.values[0], reason, allow_duplicates=allow_duplicates, planned=planned
+        )
         status, decision = looked(study)
         put(
             {"number": number, "read": read.form._asdict(), **standing(status)},
             "\n".join(
                 [
                     f"stored as number {number}, by which it can be retracted. "
-                    f"{status.next.said(SHELL)}",
+                    f"{status.next.render(SHELL)}",
                     *warnings(status, decision),
                 ]
             ),

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ...errors import CombGameError, InputError, StoreError, said_by
+from ...errors import CombGameError, InputError, StoreError, error_from
 from ...lab.exports import read_sheet, write_sheet, write_workbook
-from ...lab.inputs import coincidence, prints_of, read_values, repeated_round
-from ...tables import Sheet
+from ...lab.inputs import fingerprints, is_probably_chance, read_values, repeated_round
+from ...tables import ParsedTable
 from .._common import SHELL, say
 from ._common import named
 
@@ -43,13 +43,13 @@ def taken(
     sep: str | None,
     decimal: str | None,
     again: bool,
-) -> Sheet:
+) -> ParsedTable:
     """What a table says; how it was read is said, unless it is as `ask` writes it."""
     sheet = read_sheet(path, study.problem, study.name, rounds, sep, decimal)
     if not sheet.form.plain:
-        say(f"{path}: {sheet.form.sentence.said(SHELL)}")
+        say(f"{path}: {sheet.form.sentence.render(SHELL)}")
     if sheet.repeated is not None and not again:
-        raise said_by(InputError, sheet.repeated.within("{path}", path=str(path)))
+        raise error_from(InputError, sheet.repeated.with_context("{path}", path=str(path)))
     return sheet
 
 
@@ -59,10 +59,10 @@ def check_repeats(study: Any, sheet: Mapping[int, Mapping[int, Any]]) -> None:
         number: read_values(study.problem, values, round=number)
         for number, values in sorted(sheet.items())
     }
-    if all(coincidence(study.problem, values) for values in entries.values()):
+    if all(is_probably_chance(study.problem, values) for values in entries.values()):
         return
     with study.moment(history=True) as now:
-        before = prints_of(one for one in now.events if one.round not in entries)
+        before = fingerprints(one for one in now.events if one.round not in entries)
     error = repeated_round(study.problem, entries, before)
     if error is not None:
         raise error
@@ -102,7 +102,9 @@ def spare(path: Path, study: Any) -> None:
             )
 
 
-def check_whole(path: Path, sheet: Sheet, left: dict[int, tuple[int, ...]], problem: Any) -> None:
+def check_whole(
+    path: Path, sheet: ParsedTable, left: dict[int, tuple[int, ...]], problem: Any
+) -> None:
     """Refuse a table that was cut off."""
     cut = [
         (number, arm)

@@ -34,7 +34,7 @@ def create(
     epsilon: Annotated[
         float, typer.Option(help="Any answer within epsilon of the best will do.")
     ] = 0.0,
-    min_pulls: Annotated[
+    min_replicates: Annotated[
         int,
         typer.Option(
             help="Every arm that matters gets so many values first; with 2, a gross typing mistake "
@@ -91,7 +91,7 @@ def create(
         seed=seed,
         if_exists=if_exists,
         epsilon=epsilon,
-        min_pulls=min_pulls,
+        min_replicates=min_replicates,
         replicates=replicates,
         max_rounds=max_rounds,
         deadline=deadline,
@@ -101,7 +101,7 @@ def create(
         carried = 0
         if source is not None:
             with open_study(storage, source) as old:
-                carried = study.carry(old)
+                carried = study.transfer_from(old)
         taken = f"{count(carried, 'value')} of {source!r} carried over; " if carried else ""
         put(
             {"name": name, "state": study.state, "carried": carried},
@@ -141,6 +141,6 @@ def listed(storage: Where, as_json: AsJson = False) -> None:
             with open_study(storage, one) as study:
                 studies.append({"name": one, "state": study.state})
         except CombGameError as error:
-            studies.append({"name": one, "state": error.said(SHELL)})
+            studies.append({"name": one, "state": error.render(SHELL)})
     lines = [f"{one['name']}: {one['state']}" for one in studies]
     put(studies, "\n".join(lines) or "there are no studies yet.", as_json)

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..._messages import Sentence
-from .._common import SHELL, AsJson, Shell, echo
+from ..._messages import Message
+from .._common import SHELL, AsJson, ShellRenderer, echo
 from ._common import DIFFERS, Name, Where, leave, looked, opened, put
 
-BELOW = Shell(decision_says="below is")  # where the decision follows
+BELOW = ShellRenderer(decision_says="below is")  # where the decision follows
 RUNS = 20  # of a plan that must be simulated
 UNLIMITED = 10**6  # rounds of such a run
 
@@ -35,9 +35,9 @@ def status(
                     "decision": None if decision is None else decision.to_dict(SHELL),
                 }
                 BELOW.study = SHELL.study
-                text = now.said(BELOW)
+                text = now.render(BELOW)
                 if decision is not None:
-                    text += f"\n\n{decision.said(SHELL)}"
+                    text += f"\n\n{decision.render(SHELL)}"
                 put(data, text, as_json)
             before = now
             if not watch or now.state != "running":
@@ -55,8 +55,10 @@ def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None
             "decision": None if made is None else made.to_dict(SHELL),
             "next": now.next.to_data(SHELL),
         }
-        said = Sentence("no-decision", "There is no decision yet: {name} still runs", name=now.name)
-        text = f"{said.said(SHELL)} {now.next.said(SHELL)}" if made is None else made.said(SHELL)
+        said = Message("no-decision", "There is no decision yet: {name} still runs", name=now.name)
+        text = (
+            f"{said.render(SHELL)} {now.next.render(SHELL)}" if made is None else made.render(SHELL)
+        )
         put(data, text, as_json)
         leave(now.state)
 
@@ -172,10 +174,10 @@ def _planned(file: Path, settings: dict[str, Any]) -> Any:
         means,
         delta=settings["delta"],
         epsilon=settings["epsilon"],
-        rules="frank-wolfe" if problem.rewards.levels() else None,
+        rules="frank-wolfe" if problem.rewards.has_batch_effect() else None,
         runs=RUNS,
         max_rounds=settings["max_rounds"] or UNLIMITED,
-        shrink=1.0,
+        gap_scales=1.0,
     )
 
 
@@ -204,6 +206,6 @@ def replay(
     with opened(storage, name) as study:
         again = study.replay(head)
         there = f" Event {head} is there." if head else ""
-        put(again.to_dict(SHELL), f"{again.said(SHELL)}{there}", as_json)
+        put(again.to_dict(SHELL), f"{again.render(SHELL)}{there}", as_json)
         if not again.same:
             raise typer.Exit(DIFFERS)

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dispatch import ours
-from ..kernels import leaves_of
+from ..kernels import iter_leaves
 from ..philox import philox
-from ..state import Found
+from ..state import BatchResult
 from ._compile import SIMULATED, compiled, cuda, plain_addresses, quiet, view
 from ._kernel import source_of
-from ._memory import KINDS, SLOTS, WARP, Plan, arrays_of, fixed_in, plan, stacked, widened
+from ._memory import KINDS, SLOTS, WARP, MemoryLayout, arrays_of, fixed_in, plan, stacked, widened
 
-__all__ = ["Player", "Template", "memory", "misfit", "name", "unusable", "widened"]
+__all__ = ["CudaRunner", "RunTemplate", "memory", "misfit", "name", "unusable", "widened"]
 THREADS = 128  # of a block
 PER_UNIT = 512  # slots per multiprocessor
 SHARE = 0.8  # of the free memory, for slots
@@ -54,7 +54,7 @@ def _room() -> int:
     return 4 if SIMULATED else PER_UNIT * int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
 
 
-class Template(NamedTuple):
+class RunTemplate(NamedTuple):
     """What a run begins with."""
 
     parts: dict[str, Any]  # what `round.step` takes, but for start, rng and last
@@ -62,9 +62,9 @@ class Template(NamedTuple):
     order: Any  # what the user calls its arms
 
 
-def misfit(template: Template) -> str | None:
+def misfit(template: RunTemplate) -> str | None:
     """What a run has in it that cannot be on a card; None: nothing."""
-    for leaf in [leaf for part in template.parts.values() for leaf in leaves_of(part)]:
+    for leaf in [leaf for kernel in template.parts.values() for leaf in iter_leaves(kernel)]:
         if not isinstance(leaf, np.ndarray | bool | int | float | np.generic):
             return f"{type(leaf).__name__}, which is Python's"
     if plan(arrays_of(template.parts.values())) is None:
@@ -72,18 +72,18 @@ def misfit(template: Template) -> str | None:
     return None
 
 
-class Player:
+class CudaRunner:
     """Plays runs that begin like some templates; run i begins like template i % len(templates)."""
 
-    def __init__(self, templates: Sequence[Template], seed: int) -> None:
+    def __init__(self, templates: Sequence[RunTemplate], seed: int) -> None:
         self._seed, self._templates = seed, len(templates)
         many = [{**one.parts, "rng": philox(0, 0)} for one in templates]
         arrays = [arrays_of(parts.values()) for parts in many]
         made = plan(arrays[0], _common(many, arrays))
         assert made is not None
-        self.plan: Plan = made
+        self.plan: MemoryLayout = made
         self.slots = min(_room(), int(SHARE * memory() / self.plan.bytes) // WARP * WARP)
-        kept = all(ours(part) for part in templates[0].parts.values())
+        kept = all(ours(kernel) for kernel in templates[0].parts.values())
         self._kernel = compiled(*source_of(many[0], self.plan, arrays[0], view), kept)
         begin = stacked(self.plan, arrays)
         self._fixed = [
@@ -95,7 +95,7 @@ class Player:
         ]
         self._shape = templates[0].parts["winners"].shape
 
-    def play(self, first: int, runs: int, last: int) -> Found:
+    def play(self, first: int, runs: int, last: int) -> BatchResult:
         """Runs first, first + 1, ... until every delta has stopped or `last` rounds are played."""
         deltas, d = self._shape
         kinds = (np.int64, np.uint8, np.uint8, np.float64, np.int64, np.int64)
@@ -116,12 +116,12 @@ class Player:
             self._kernel[-(-slots // threads), threads](
                 fixed[0], *numbers, *arenas, *fixed[1:], *out
             )
-        return Found(*(x.copy_to_host() for x in out))
+        return BatchResult(*(x.copy_to_host() for x in out))
 
 
 def _common(many: Sequence[dict[str, Any]], arrays: Sequence[list[Any]]) -> set[int]:
     """The ids of arrays of the first run that nobody writes, and that are the same in all runs."""
-    fixed = {one for part in many[0].values() for one in fixed_in(part)}
+    fixed = {one for kernel in many[0].values() for one in fixed_in(kernel)}
     return {
         id(x)
         for k, x in enumerate(arrays[0])

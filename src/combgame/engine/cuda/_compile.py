@@ -44,9 +44,9 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
         if SIMULATED:
             _KERNELS[key] = _made(text, scope)
         else:
-            from ._methods import teach
+            from ._methods import register_kernels
 
-            teach()
+            register_kernels()
             _KERNELS[key] = _kept(text, scope) if ours else _made(text, scope)
     return _KERNELS[key]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..jit import jitable
 from ..philox import Philox
-from ..round import FULL, ON, step
-from ._memory import SLOTS, WARP, Place, Plan
+from ..round import NEEDS_RESIZE, RUNNING, step
+from ._memory import SLOTS, WARP, MemoryLayout, Slot
 
 SOURCE = """
 def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begin_floats,
@@ -52,8 +52,8 @@ def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begi
 def record(  # type: ignore[no-untyped-def]
     mine,
     ended,
-    seen,
-    view,
+    stats,
+    state,
     stops,
     winners,
     theirs,
@@ -67,25 +67,25 @@ def record(  # type: ignore[no-untyped-def]
     """What a run leaves (`records.Found`). theirs[a]: what the user calls arm a of the
     run.
     """
-    rounds_out[mine], ended_out[mine] = seen.clock[0], ended
+    rounds_out[mine], ended_out[mine] = stats.n_rounds[0], ended
     for j in range(stops.size):
         stops_out[mine, j] = stops[j]
-        for a in range(view.best.size):
+        for a in range(state.leader.size):
             winners_out[mine, j, theirs[a]] = 1 if winners[j, a] > 0.5 else 0
     lead, rivals = 0.0, 0
-    for a in range(view.best.size):
-        leaders_out[mine, theirs[a]] = 1 if view.best[a] > 0.5 else 0
-        if view.rival[a] > 0.5:
+    for a in range(state.leader.size):
+        leaders_out[mine, theirs[a]] = 1 if state.leader[a] > 0.5 else 0
+        if state.rival[a] > 0.5:
             rivals += 1
-        if view.best[a] != view.rival[a]:
-            if seen.counts[a] == 0.0:
+        if state.leader[a] != state.rival[a]:
+            if stats.counts[a] == 0.0:
                 lead = math.nan
-            lead += (view.best[a] - view.rival[a]) * seen.mean[a]
+            lead += (state.leader[a] - state.rival[a]) * stats.mean[a]
     leads_out[mine] = lead if rivals > 0 else math.nan
 
 
 def source_of(
-    parts: dict[str, Any], plan: Plan, arrays: list[Any], view: Callable[..., Any]
+    parts: dict[str, Any], plan: MemoryLayout, arrays: list[Any], state: Callable[..., Any]
 ) -> tuple[str, dict[str, Any]]:
     """The kernel's source, and what it refers to. view(shape, apart): makes the views of arrays of
     one shape.
@@ -112,35 +112,35 @@ def source_of(
             return "math.nan" if math.isnan(x) else ("math.inf" if x > 0 else "(-math.inf)")
         return f"float({float(x)!r})"
 
-    def seen_at(place: Place) -> str:
+    def seen_at(place: Slot) -> str:
         apart = WARP if place.arena < SLOTS else 1
         name = views.setdefault((place.shape, apart), f"view_{len(views)}")
-        scope[name] = scope.get(name) or view(place.shape, apart)
+        scope[name] = scope.get(name) or state(place.shape, apart)
         where = ("floats, f", "ints, i", "fixed_floats, 0", "fixed_ints, 0")[place.arena]
         return f"{name}({where} + {apart * place.first})"
 
-    made = {name: written(part) for name, part in parts.items()}
-    assign = "\n        ".join(f"{name} = {part}" for name, part in made.items())
+    made = {name: written(kernel) for name, kernel in parts.items()}
+    assign = "\n        ".join(f"{name} = {kernel}" for name, kernel in made.items())
     text = SOURCE.format(
         warp=WARP,
         assign=assign,
-        on=ON,
+        on=RUNNING,
         float_words=plan.words[0],
         int_words=plan.words[1],
         marks="\n            ".join(
-            f"ended = {FULL} if {mark}[0] > 0 else ended"
-            for name, part in parts.items()
-            for mark in marked(name, part)
+            f"ended = {NEEDS_RESIZE} if {mark}[0] > 0 else ended"
+            for name, kernel in parts.items()
+            for mark in marked(name, kernel)
         ),
     )
     return text, scope
 
 
-def marked(name: str, part: Any) -> list[str]:
+def marked(name: str, kernel: Any) -> list[str]:
     """The marks in a part that say that something was too small (`growing.py`)."""
-    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+    if not (isinstance(kernel, tuple) and hasattr(kernel, "_fields")):
         return []
-    inner = zip(part._fields, part, strict=True)
+    inner = zip(kernel._fields, kernel, strict=True)
     return [
         mark
         for field, x in inner

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels import leaves_of
+from ..kernels import iter_leaves
 
 WARP = 32
 KINDS = (np.dtype(np.float64), np.dtype(np.int64))
 SLOTS, FIXED = 2, 2  # arenas of slots, one for each kind; then of what all runs have in common
 
 
-class Place(NamedTuple):
+class Slot(NamedTuple):
     """Of an array in its arena."""
 
     arena: int
@@ -31,10 +31,10 @@ class Place(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Plan(NamedTuple):
+class MemoryLayout(NamedTuple):
     """Where the arrays of some parts are to lie."""
 
-    places: tuple[Place, ...]
+    places: tuple[Slot, ...]
     words: tuple[int, ...]  # of a slot, in each arena
 
     @property
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
 def arrays_of(parts: Any) -> list[Any]:
     """The arrays of some parts, each once."""
-    leaves = [leaf for part in parts for leaf in leaves_of(part)]
+    leaves = [leaf for part in parts for leaf in iter_leaves(part)]
     return list({id(x): x for x in leaves if isinstance(x, np.ndarray)}.values())
 
 
@@ -78,7 +78,7 @@ def _fixed_fields(kind: type) -> frozenset[str]:
     )
 
 
-def plan(arrays: Sequence[Any], fixed: Collection[int] = ()) -> Plan | None:
+def plan(arrays: Sequence[Any], fixed: Collection[int] = ()) -> MemoryLayout | None:
     """None: there are arrays of another type, or some that overlap. fixed: the ids of those that
     all runs have in common.
     """
@@ -87,15 +87,15 @@ def plan(arrays: Sequence[Any], fixed: Collection[int] = ()) -> Plan | None:
         if x.dtype not in KINDS or not x.flags.forc:
             return None
         arena = KINDS.index(x.dtype) + (SLOTS if id(x) in fixed else 0)
-        places.append(Place(arena, words[arena], x.shape))
+        places.append(Slot(arena, words[arena], x.shape))
         words[arena] += x.size
     spans = sorted((x.ctypes.data, x.nbytes) for x in arrays if x.nbytes)
     if any(a + size > b for (a, size), (b, _) in pairwise(spans)):
         return None
-    return Plan(tuple(places), tuple(words))
+    return MemoryLayout(tuple(places), tuple(words))
 
 
-def stacked(plan: Plan, many: Sequence[Sequence[Any]]) -> list[Any]:
+def stacked(plan: MemoryLayout, many: Sequence[Sequence[Any]]) -> list[Any]:
     """The arenas of several runs, as [words, runs]: what slots begin with; and those of what they
     have in common, as [words, 1].
     """

@@ -8,19 +8,19 @@ from numba.cuda.cudaimpl import registry as made
 from numba.cuda.extending import overload, register_jitable
 from numba.cuda.typing import templates
 
-from .._methods import teach_methods
+from .._methods import register_namedtuple_methods
 from ..action_table import longer
 from ..jit import FUNCTIONS
 
 _TAUGHT: set[Any] = {longer}
 
-teach_methods(types, templates, declared.register_attr, made.lower, register_jitable)
+register_namedtuple_methods(types, templates, declared.register_attr, made.lower, register_jitable)
 
 
 overload(longer)(lambda x: lambda x: x)  # nothing grows on a card
 
 
-def teach() -> None:
+def register_kernels() -> None:
     """Let kernels call marked functions; methods of parts they may call anyway."""
     for function in FUNCTIONS:
         if function not in _TAUGHT:

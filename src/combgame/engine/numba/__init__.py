@@ -10,7 +10,7 @@ from numba import config, njit, typeof
 
 from ..compile_log import telling
 from ..jit import FUNCTIONS
-from ..kernels import layout
+from ..kernels import type_key
 from . import cache, compiler
 from ._errors import in_a_sentence
 from ._methods import callable_inside, options
@@ -29,7 +29,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     What has a user's parts in it is compiled with checks of array bounds. (A setting of the
     process: numba does not pass the option on to the functions that are called.)
     """
-    teach()
+    register_kernels()
     body = callable_inside(function)
 
     def called(*args):  # type: ignore[no-untyped-def]
@@ -41,7 +41,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     known: dict[Any, Callable[..., Any]] = {}  # faster than numba's own dispatcher, twenty times
 
     def code_for(args: tuple[Any, ...]) -> Callable[..., Any]:
-        key = layout(args)
+        key = type_key(args)
         if key is None or key not in known:
             with telling(function, args, usual), nullcontext() if ours else in_a_sentence():
                 known[key] = _made(entry, typeof(args), ours)
@@ -65,7 +65,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
     def ready(args: tuple[Any, ...]) -> bool:
         """Whether it need not be compiled for these arguments."""
-        key = layout(args)
+        key = type_key(args)
         return (key is not None and key in known) or cache.is_kept(
             function, typeof(args), compiler.ACTIVE, _checks(ours)
         )
@@ -96,7 +96,7 @@ def _checks(ours: bool) -> Any:
     return config.BOUNDSCHECK if ours else 1
 
 
-def teach() -> None:
+def register_kernels() -> None:
     """Let compiled code call marked functions; methods of parts it may call anyway."""
     for function in FUNCTIONS:
         if function not in _TAUGHT:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..._messages import Option
+from ..._messages import OptionHint
 from ...errors import EngineError
 
 LONG = 300  # characters of a reason
@@ -19,7 +19,7 @@ KINDS = re.compile(r"\b([A-Z]\w*)\([^()]*(?:\([^()]*\)[^()]*)*\)")  # a part, wi
 UNMARKED = "Untyped global name"
 
 
-class Failure(NamedTuple):
+class CompileFailure(NamedTuple):
     """A function that could not be compiled; depth: how many others were waiting for it."""
 
     depth: int
@@ -27,7 +27,7 @@ class Failure(NamedTuple):
     error: BaseException
 
 
-FAILED: list[Failure] = []  # in the compilation at hand, what was called before its caller
+FAILED: list[CompileFailure] = []  # in the compilation at hand, what was called before its caller
 _DEPTH = [0]
 
 
@@ -39,7 +39,7 @@ def noted(function: Callable[..., Any]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        FAILED.append(Failure(depth, function, error))
+        FAILED.append(CompileFailure(depth, function, error))
         raise
     finally:
         _DEPTH[0] = depth
@@ -60,9 +60,9 @@ def in_a_sentence() -> Iterator[None]:
         FAILED.clear()
 
 
-def _innermost() -> Failure | None:
+def _innermost() -> CompileFailure | None:
     """Where it began: from the outermost function that failed to the one it failed for."""
-    found: Failure | None = None
+    found: CompileFailure | None = None
     for one in reversed(FAILED):
         if found is None or (one.depth == found.depth + 1 and _within(one.error, found.error)):
             found = one
@@ -74,25 +74,25 @@ def _within(error: BaseException, outer: BaseException) -> bool:
     return error is outer or _line(error) in [line.strip() for line in str(outer).splitlines()]
 
 
-def _said(failure: Failure) -> EngineError:
+def _said(failure: CompileFailure) -> EngineError:
     code, reason = failure.function.__code__, _reason(failure.error)
-    part, _, method = code.co_qualname.rpartition("<locals>.")[2].rpartition(".")
+    kernel, _, method = code.co_qualname.rpartition("<locals>.")[2].rpartition(".")
     remedy = "mend it (docs/new-part.md has the rules for compiled parts), or use {python}"
     if reason.startswith(UNMARKED):
         remedy = "mark it with @jitable (from combgame.engine.protocols), or use {python}"
     text = "{method} cannot be compiled: line {line} of {file}: {reason}"
-    if part:
+    if kernel:
         text = "{part}.{method} cannot be compiled: line {line} of {file}: {reason}"
     return EngineError(
         "not-compilable",
         text,
         remedy=remedy,
-        part=part,
+        kernel=kernel,
         method=method,
         line=_place(failure.error, code.co_filename) or code.co_firstlineno,
         file=code.co_filename,
         reason=reason,
-        python=Option("engine", "python"),
+        python=OptionHint("engine", "python"),
     )
 
 

@@ -103,7 +103,7 @@ def described(thing: Any) -> Description:
         return Description(f"{thing.dtype.str} {thing.shape} {thing.flags.forc} {seal}", ())
     if isinstance(thing, tuple | frozenset):
         parts = sorted(thing, key=repr) if isinstance(thing, frozenset) else thing
-        inside = tuple((str(k), part) for k, part in enumerate(parts))
+        inside = tuple((str(k), kernel) for k, kernel in enumerate(parts))
         return Description(type(thing).__name__, (("class", type(thing)), *inside))
     if callable(thing) and home(thing) in BUILTIN and hasattr(thing, "__qualname__"):
         return Description(f"{thing.__module__}.{thing.__qualname__}", ())
@@ -153,8 +153,8 @@ def _meant(name: str, thing: Any, spoken: set[str]) -> Iterator[tuple[str, Any]]
     elif thing.__name__.partition(".")[0] in BUILTIN:
         yield name, thing.__name__
     else:
-        for part in sorted(spoken & vars(thing).keys()):
-            yield from _meant(f"{name}.{part}", vars(thing)[part], spoken)
+        for kernel in sorted(spoken & vars(thing).keys()):
+            yield from _meant(f"{name}.{kernel}", vars(thing)[kernel], spoken)
 
 
 @functools.cache

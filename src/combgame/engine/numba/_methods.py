@@ -7,7 +7,7 @@ from numba.core import types
 from numba.core.typing import templates
 from numba.extending import lower_builtin, register_jitable
 
-from .._methods import teach_methods
+from .._methods import register_namedtuple_methods
 from ..jit import ALLOCATING
 from .compiler import ACTIVE, Compiler
 
@@ -29,4 +29,6 @@ def callable_inside(function: Callable[..., Any]) -> Any:
     return register_jitable(**options(function in ALLOCATING))(function)
 
 
-teach_methods(types, templates, templates.infer_getattr, lower_builtin, callable_inside)
+register_namedtuple_methods(
+    types, templates, templates.infer_getattr, lower_builtin, callable_inside
+)

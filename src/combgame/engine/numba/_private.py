@@ -2,7 +2,7 @@
 function in it, and functions are kept on disk one by one.
 
 numba makes machine code of every function that it compiles, with all that it calls inside; of these
-only the outermost is ever run. A `LazyLibrary` stays LLVM code if only compiled code can call it.
+only the outermost is ever run. A `DeferredLibrary` stays LLVM code if only compiled code can call it.
 One that Python can call is linked with everything that it needs, optimised once, and made machine
 code once. All else in it is internal, so that what is called in one place only is inlined.
 
@@ -35,7 +35,7 @@ ENVIRONMENT = (
 OPEN = ("_ZN7cpython", "cfunc.")  # how those of functions begin that Python calls
 
 
-class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     inner = False  # nothing but its own LLVM code so far
 
     def finalize(self) -> None:
@@ -56,7 +56,7 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         for library in self._linking_libraries:
             if library not in known:
                 known[library] = None
-                if isinstance(library, LazyLibrary) and library.inner:
+                if isinstance(library, DeferredLibrary) and library.inner:
                     library._needs(known)
         return known
 
@@ -140,7 +140,7 @@ def unserialized(generator: Any, state: Any) -> Any:
     name, kind, data = state
     if kind != "inner":
         return codegen.JITCodeLibrary._unserialize(generator, state)
-    library = LazyLibrary(generator, name)
+    library = DeferredLibrary(generator, name)
     library._final_module = codegen.ll.parse_bitcode(data[0])
     library._reload_init.update(data[1])
     library.inner = library._finalized = True
@@ -148,7 +148,7 @@ def unserialized(generator: Any, state: Any) -> Any:
 
 
 @contextmanager
-def lazily() -> Iterator[None]:
+def deferred_codegen() -> Iterator[None]:
     """While lazy libraries are made: what an environment is for is said when there is machine code
     that looks at it.
 
@@ -175,11 +175,11 @@ def lazily() -> Iterator[None]:
 
 def into_lazy(state: Any, func: Any) -> None:
     """What is compiled goes into a lazy library."""
-    state.library = LazyLibrary(state.targetctx.codegen(), func.__qualname__)
+    state.library = DeferredLibrary(state.targetctx.codegen(), func.__qualname__)
     state.library.enable_object_caching()
 
 
-class Lazy(Compiler):  # type: ignore[misc]
+class Deferred(Compiler):  # type: ignore[misc]
     def compile_extra(self, func: Any) -> Any:
         into_lazy(self.state, func)
         return super().compile_extra(func)
@@ -191,18 +191,18 @@ def failure() -> str:
     def inner(x):  # type: ignore[no-untyped-def]
         return 2.0 * x[0]
 
-    called = register_jitable(pipeline_class=Lazy, no_cfunc_wrapper=True, _nrt=False)(inner)
+    called = register_jitable(pipeline_class=Deferred, no_cfunc_wrapper=True, _nrt=False)(inner)
 
     def outer(x):  # type: ignore[no-untyped-def]
         return called(x) + x[1]
 
     try:
-        with lazily():
-            entry = njit(pipeline_class=Lazy, no_cfunc_wrapper=True, _nrt=False)(outer)
+        with deferred_codegen():
+            entry = njit(pipeline_class=Deferred, no_cfunc_wrapper=True, _nrt=False)(outer)
             found = entry((1.5, 4.0))
             made = entry.overloads[entry.signatures[0]].library
             kept = unserialized(made.codegen, made.serialize_using_object_code())
     except Exception as error:  # whatever private part has changed
         return f"{type(error).__name__}: {error}"
-    right = found == 7.0 and isinstance(made, LazyLibrary) and kept.name == made.name
+    right = found == 7.0 and isinstance(made, DeferredLibrary) and kept.name == made.name
     return "" if right else "a small function compiled to something else"

@@ -32,7 +32,7 @@ from numba.core import types as kinds
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
-from ..._messages import Sentence
+from ..._messages import Message
 from ._identity import Identity, identity, stripped
 
 types: Any = kinds  # whose stubs lack most of it
@@ -71,7 +71,7 @@ def _temporary() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
     if not _private(folder):
         folder = Path(tempfile.mkdtemp(prefix="combgame-"))
-    said = Sentence(
+    said = Message(
         "cache-elsewhere",
         "no folder for what is compiled can be written, so it is kept in {folder}, which may be "
         "emptied at any time",
@@ -134,7 +134,7 @@ def spelled(kind: Any, classes: dict[type, None]) -> str | None:
             whole = kind.instance_class
             classes[whole] = None
             name += f" {whole.__module__}.{whole.__qualname__}"
-        inner = [spelled(part, classes) for part in kind.types]
+        inner = [spelled(kernel, classes) for kernel in kind.types]
         return None if None in inner else f"{name}({', '.join(map(str, inner))})"
     if isinstance(kind, PLAIN) or (
         isinstance(kind, types.Array) and isinstance(kind.dtype, types.Number | types.Boolean)

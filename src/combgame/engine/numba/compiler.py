@@ -11,7 +11,7 @@ from numba.core import ir
 from numba.core import types as kinds
 from numba.core.compiler import Compiler as NumbaCompiler
 
-from ...errors import unknown
+from ...errors import unknown_name
 from ..compile_log import COUNT
 from ..numba_versions import idle, tried, unaccelerated
 from . import cache
@@ -30,7 +30,7 @@ except (ImportError, AttributeError) as error:  # private parts of numba that ar
 WAY = os.environ.get("COMBGAME_COMPILER", "")
 PLAIN = WAY == "plain"
 if WAY not in ("", "plain"):
-    warnings.warn(str(unknown("COMBGAME_COMPILER", WAY, ["plain"]).sentence), stacklevel=2)
+    warnings.warn(str(unknown_name("COMBGAME_COMPILER", WAY, ["plain"]).sentence), stacklevel=2)
 
 
 def _missing() -> str:
@@ -120,7 +120,7 @@ def _exists_already(value: Any, typemap: Any) -> bool:
     index = value.index if value.op == "getitem" else value.index_var
     kind = types.intp if index is None else typemap[index.name]
     parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
-    return all(isinstance(part, types.Integer | types.SliceType) for part in parts)
+    return all(isinstance(kernel, types.Integer | types.SliceType) for kernel in parts)
 
 
 def _counted(context: Any, kind: Any) -> bool:

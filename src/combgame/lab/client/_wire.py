@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import errors
-from ..._messages import Call, Option, Phrase, Sentence, Shown
-from ...errors import CombGameError, InputError, said_by
+from ..._messages import CallHint, Message, OptionHint, PhraseHint, ReprText
+from ...errors import CombGameError, InputError, error_from
 from ...storage.events import Event
 from ..decision import Decision
-from ..diagnostics import Noise
-from ..estimates import Estimate, Margin
-from ..outliers import Doubt
+from ..diagnostics import NoiseCheck
+from ..estimates import Estimate, LeadInterval
+from ..outliers import Outlier
 from ..round import Round
 from ..snapshot import Replay
 from ..status import Rival, Status
@@ -58,38 +58,38 @@ def infinite(data: Any) -> Any:
 # ---- sentences
 
 
-def sentence_data(sentence: Sentence) -> dict[str, Any]:
+def sentence_data(sentence: Message) -> dict[str, Any]:
     arguments = {name: _packed(one) for name, one in sentence.arguments.items()}
     parts = {"text": sentence.text, "remedy": sentence.advice, "arguments": arguments}
     return {**finite(sentence.to_data()), "parts": parts}
 
 
-def sentence_from(data: Mapping[str, Any]) -> Sentence:
+def sentence_from(data: Mapping[str, Any]) -> Message:
     """
-    >>> late = Sentence("late", "{n:count round}: {do}", n=2, do=Call("stop", "reason"))
+    >>> late = Message("late", "{n:count round}: {do}", n=2, do=Call("stop", "reason"))
     >>> again = sentence_from(sentence_data(late))
     >>> again == late, str(again)
     (True, '2 rounds: stop(reason).')
     """
     parts = data["parts"]
     arguments = {name: _unpacked(one) for name, one in parts["arguments"].items()}
-    return Sentence(data["code"], parts["text"], remedy=parts["remedy"], **arguments)
+    return Message(data["code"], parts["text"], remedy=parts["remedy"], **arguments)
 
 
 def _packed(value: Any) -> Any:
     """An argument of a sentence: what is no plain value as a table that names its kind."""
     if value is ...:
         return {"kind": "choice"}
-    if isinstance(value, Shown):
+    if isinstance(value, ReprText):
         return {"kind": "shown", "text": str(value)}
-    if isinstance(value, Sentence):
+    if isinstance(value, Message):
         return {"kind": "sentence", **sentence_data(value)}
-    if isinstance(value, Call):
+    if isinstance(value, CallHint):
         given, named = [_packed(one) for one in value.given], _packed(value.named)
         return {"kind": "call", "verb": value.verb, "given": given, "named": named}
-    if isinstance(value, Option):
+    if isinstance(value, OptionHint):
         return {"kind": "option", "name": value.name, "value": _packed(value.value)}
-    if isinstance(value, Phrase):
+    if isinstance(value, PhraseHint):
         return {"kind": "phrase", "key": value.key, "arguments": _packed(value.arguments)}
     if isinstance(value, tuple):
         return {"kind": "tuple", "items": [_packed(one) for one in value]}
@@ -111,15 +111,15 @@ def _unpacked(data: Any) -> Any:
     if kind == "choice":
         return ...
     if kind == "shown":
-        return Shown(data["text"])
+        return ReprText(data["text"])
     if kind == "sentence":
         return sentence_from(data)
     if kind == "call":
-        return Call(data["verb"], *_unpacked(data["given"]), **_unpacked(data["named"]))
+        return CallHint(data["verb"], *_unpacked(data["given"]), **_unpacked(data["named"]))
     if kind == "option":
-        return Option(data["name"], _unpacked(data["value"]))
+        return OptionHint(data["name"], _unpacked(data["value"]))
     if kind == "phrase":
-        return Phrase(data["key"], **_unpacked(data["arguments"]))
+        return PhraseHint(data["key"], **_unpacked(data["arguments"]))
     if kind == "tuple":
         return tuple(_unpacked(data["items"]))
     return {_unpacked(a): _unpacked(b) for a, b in data["items"]}
@@ -131,8 +131,8 @@ def error_data(error: CombGameError) -> dict[str, Any]:
     return {"kind": kind, **sentence_data(error.sentence)}
 
 
-def error_from(data: Mapping[str, Any]) -> CombGameError:
-    return said_by(ERRORS.get(data.get("kind", ""), CombGameError), sentence_from(data))
+def error_from_response(data: Mapping[str, Any]) -> CombGameError:
+    return error_from(ERRORS.get(data.get("kind", ""), CombGameError), sentence_from(data))
 
 
 # ---- results
@@ -147,7 +147,7 @@ def status_data(status: Status) -> dict[str, Any]:
     said = {name: getattr(status, name) for name in SENTENCES}
     return {
         **finite(status.to_dict()),
-        "next": sentence_data(status.next),
+        "next": sentence_data(status.next_step),
         "notes": [sentence_data(one) for one in status.notes],
         **{name: None if one is None else sentence_data(one) for name, one in said.items()},
     }
@@ -175,7 +175,7 @@ def decision_data(decision: Decision | None) -> dict[str, Any] | None:
         return None
     return {
         **finite(decision.to_dict()),
-        "sentence": sentence_data(decision.sentence),
+        "sentence": sentence_data(decision.headline),
         "assumptions": [sentence_data(one) for one in decision.assumptions],
     }
 
@@ -199,13 +199,16 @@ def _shared(known: Mapping[str, Any]) -> dict[str, Any]:
     lead, noise = known["lead"], known["noise"]
     return {
         "doubts": tuple(
-            Doubt(**{name: _tupled(one[name]) for name in Doubt._fields}) for one in known["doubts"]
+            Outlier(**{name: _tupled(one[name]) for name in Outlier._fields})
+            for one in known["doubts"]
         ),
         "lead": None
         if lead is None
-        else Margin.of({name: lead[name] for name in Margin.__dataclass_fields__}),
+        else LeadInterval.of({name: lead[name] for name in LeadInterval.__dataclass_fields__}),
         "estimates": tuple(Estimate(**one) for one in known["estimates"]),
-        "noise": None if noise is None else Noise(**{name: noise[name] for name in Noise._fields}),
+        "noise": None
+        if noise is None
+        else NoiseCheck(**{name: noise[name] for name in NoiseCheck._fields}),
     }
 
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ...errors import must_be, positive
+from ...errors import check_positive, invalid_argument
 from ...io import to_data
 from ...problem import Problem
 from ...rules import RuleBase
 from ..inputs import client_of, name_of
 from ..settings import check_setting
-from .connection import Connection
+from .connection import HttpConnection
 from .study import RemoteStudy
 
 
@@ -37,7 +37,7 @@ class Client:
         patience: float = 60.0,
     ) -> None:
         self.client = client_of(client)
-        self._service = Connection(url, token, timeout, patience)
+        self._service = HttpConnection(url, token, timeout, patience)
 
     def create(
         self,
@@ -50,18 +50,18 @@ class Client:
         seed: int = 0,
         if_exists: str = "error",
         epsilon: float = 0.0,
-        min_pulls: int = 2,
+        min_replicates: int = 2,
         replicates: int = 1,
         max_rounds: int | None = None,
         deadline: Any = None,
         client: str | None = None,
-        expects: float | None = None,
+        planned_rounds: float | None = None,
     ) -> RemoteStudy:
         """A new study there, made as `Study` makes one."""
         name, who = name_of(name), client_of(client) or self.client
         if not isinstance(threshold, str):
             what = "a name, such as 'mixture', because a service does not have your classes"
-            raise must_be("threshold", threshold, what)
+            raise invalid_argument("threshold", threshold, what)
         setting = check_setting(
             problem,
             rule,
@@ -69,7 +69,7 @@ class Client:
             threshold,
             seed,
             epsilon,
-            min_pulls,
+            min_replicates,
             replicates,
             max_rounds,
             deadline,
@@ -82,11 +82,13 @@ class Client:
             "threshold": threshold,
             "seed": setting.seed,
             "epsilon": epsilon,
-            "min_pulls": setting.min_pulls,
+            "min_replicates": setting.min_replicates,
             "replicates": setting.replicates,
             "max_rounds": setting.max_rounds,
             "deadline": setting.deadline,
-            "expects": None if expects is None else positive("expects", expects),
+            "planned_rounds": None
+            if planned_rounds is None
+            else check_positive("planned_rounds", planned_rounds),
             "if_exists": if_exists,
             "client": who,
         }

@@ -14,14 +14,14 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from ..._version import __version__
-from ...errors import NAME, CombGameError, InputError, StoreError, must_be, real
-from ._wire import error_from
+from ...errors import NAME, CombGameError, InputError, StoreError, invalid_argument, is_real
+from ._wire import error_from_response
 
 AGAIN = (429, 502, 503, 504)  # then it may answer later
 USUAL = 'a URL of a service, such as "http://127.0.0.1:8000"'
 
 
-class Connection:
+class HttpConnection:
     """A service at a URL. timeout: seconds to wait for an answer; patience: seconds during which a
     request that is not answered is made again. Its threads have a name in common, and connections
     of their own; a process that is forked with it has both for itself. Proxies and certificates are
@@ -46,8 +46,8 @@ class Connection:
             text, remedy = "token must be a text", "`combgame token make` makes one"
             raise InputError("bad-token-text", text, remedy=remedy)
         for name, seconds in (("timeout", timeout), ("patience", patience)):
-            if not real(seconds) or not 0.0 <= seconds < 1e6:
-                raise must_be(name, seconds, "a number of seconds")
+            if not is_real(seconds) or not 0.0 <= seconds < 1e6:
+                raise invalid_argument(name, seconds, "a number of seconds")
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self.timeout, self.patience = max(timeout, 0.001), patience
         self._token, self._mine = token, threading.local()
@@ -139,7 +139,7 @@ class Connection:
     def _refusal(self, status: int, said: bytes) -> CombGameError:
         """What a service says; a proxy in between says something else."""
         with suppress(ValueError, LookupError, TypeError, AttributeError):
-            return error_from(json.loads(said)["error"])
+            return error_from_response(json.loads(said)["error"])
         if status in AGAIN:
             return self._unreachable(f"it answers with {status}")
         return self._no_service()

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, overload
 
-from ..._messages import Call
-from ...errors import InputError, StudyError, either, unknown
+from ..._messages import CallHint
+from ...errors import InputError, StudyError, check_bool, unknown_name
 from ...rules import Stopping
 from ...storage.events import Event
 from ..decision import Decision
@@ -24,23 +24,23 @@ from ..inputs import (
     todo_of,
 )
 from ..round import Entry, Round
-from ..settings import Setting, setting_from
+from ..settings import StudySettings, setting_from
 from ..snapshot import Replay
 from ..status import Status
-from ..view import Moment, Queries
+from ..view import StudyReader, StudyView
 from ._wire import decision_from, event_from, infinite, round_from, status_from
-from .connection import Connection
+from .connection import HttpConnection
 
 PAGE = 1000  # events at a time
 
 
-class RemoteMoment(Moment):
+class RemoteStudyView(StudyView):
     """What a service said of a study at one moment."""
 
     def __init__(
         self,
         name: str,
-        setting: Setting,
+        setting: StudySettings,
         said: Mapping[str, Any],
         events: list[Event] | None,
         arms: Callable[[], list[dict[str, Any]]],
@@ -70,19 +70,19 @@ class RemoteMoment(Moment):
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         if not isinstance(level, str) or level not in LEVELS:
-            raise unknown("level", level, LEVELS)
+            raise unknown_name("level", level, LEVELS)
         return self._arms() if level == "arm" else rows(self.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
         return history(self._setting, "auto", self.events, most)
 
 
-class RemoteStudy(Queries):
+class RemoteStudy(StudyReader):
     """A study that a service has. What it asks for is done once, even if an answer is lost and it
     asks again. `Client.open` and `Client.create` give one.
     """
 
-    def __init__(self, service: Connection, name: str, client: str | None) -> None:
+    def __init__(self, service: HttpConnection, name: str, client: str | None) -> None:
         self.name, self.client = name, client_of(client)
         self._service = service
         first = service.get("studies", name, "events", most=1)["events"]
@@ -140,7 +140,11 @@ class RemoteStudy(Queries):
         self.tell_many({todo_of(round): values}, final, client)
 
     def tell_many(
-        self, told: Any, final: bool = True, client: str | None = None, again: bool = False
+        self,
+        told: Any,
+        final: bool = True,
+        client: str | None = None,
+        allow_duplicates: bool = False,
     ) -> dict[int, dict[int, Entry]]:
         """What came out of several rounds, as `Study.tell_many`."""
         rounds = [
@@ -148,15 +152,15 @@ class RemoteStudy(Queries):
                 **_said(todo),
                 "values": self._named(read_values(self.problem, values, None, todo.id)),
             }
-            for todo, values in rounds_of(told, self.problem, self.name, again).items()
+            for todo, values in rounds_of(told, self.problem, self.name, allow_duplicates).items()
         ]
-        said = self._do("tell", client, rounds=rounds, final=either("final", final))
+        said = self._do("tell", client, rounds=rounds, final=check_bool("final", final))
         return {
             int(number): {int(arm): entry for arm, entry in new.items()}
             for number, new in said["stored"].items()
         }
 
-    def step(
+    def tell_and_ask(
         self,
         round: Round | int | str,
         values: Any,
@@ -173,7 +177,7 @@ class RemoteStudy(Queries):
         self, round: Round | int | str, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work, as `Study.fail`."""
-        todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
+        todo, reason, retry = todo_of(round), reason_of(reason), check_bool("retry", retry)
         self._do("fail", client, **_said(todo), reason=reason, retry=retry)
 
     def retract(
@@ -188,7 +192,7 @@ class RemoteStudy(Queries):
         reason = reason_of(reason)
         round_or_arm(round, arm)
         if round is None:
-            (which,) = self._named({self.problem.arm(arm): None})  # type: ignore[arg-type]
+            (which,) = self._named({self.problem.arm_index(arm): None})  # type: ignore[arg-type]
             self._do("retract", client, arm=which, reason=reason)
         else:
             self._do("retract", client, **_said(todo_of(round)), reason=reason)
@@ -198,17 +202,20 @@ class RemoteStudy(Queries):
         values: Any,
         reason: str | None = None,
         client: str | None = None,
-        again: bool = False,
+        allow_duplicates: bool = False,
         planned: bool = False,
     ) -> int:
         """Data that were measured outside the study, as `Study.observe`."""
         reason = None if reason is None else reason_of(reason)
-        given = self._named(observed_of(values, self.problem, self.name, again))
-        about = {"again": either("again", again), "planned": either("planned", planned)}
+        given = self._named(observed_of(values, self.problem, self.name, allow_duplicates))
+        about = {
+            "again": check_bool("again", allow_duplicates),
+            "planned": check_bool("planned", planned),
+        }
         said = self._do("observe", client, values=given, reason=reason, **about)
         return int(said["number"])
 
-    def carry(self, old: Any, reason: str | None = None, client: str | None = None) -> int:
+    def transfer_from(self, old: Any, reason: str | None = None, client: str | None = None) -> int:
         """Not over the wire."""
         text = "a service does not carry data over from one study to another"
         remedy = "do it where its storage is: `combgame study create --from`"
@@ -243,7 +250,7 @@ class RemoteStudy(Queries):
     # ---- looking
 
     @contextmanager
-    def moment(self, history: bool = False) -> Iterator[Moment]:
+    def view(self, history: bool = False) -> Iterator[StudyView]:
         """The study as it is now, for several looks that fit together.
 
         history: with all events, which `rows`, `history` and `export` need.
@@ -258,7 +265,7 @@ class RemoteStudy(Queries):
             known: list[dict[str, Any]] = infinite(some)
             return known
 
-        yield RemoteMoment(self.name, self._setting, said, events, arms)
+        yield RemoteStudyView(self.name, self._setting, said, events, arms)
 
     @property
     def state(self) -> str:
@@ -298,7 +305,7 @@ class RemoteStudy(Queries):
     def copy(self, destination: Any) -> None:
         """A service copies no files."""
         text, remedy = "copy: a study of a service has no file", "{export} writes all of it"
-        raise InputError("no-copying", text, remedy=remedy, export=Call("export", "path"))
+        raise InputError("no-copying", text, remedy=remedy, export=CallHint("export", "path"))
 
 
 def _said(todo: Todo) -> dict[str, Any]:

@@ -17,15 +17,15 @@ import numpy as np
 
 from ..._display.plotting import short
 from ..._display.text import count
-from ..._messages import PYTHON, Surface, word
+from ..._messages import PYTHON, Renderer, safe_str
 from ..._version import __version__
-from ...errors import CombGameError, StudyError, must_be, unknown
+from ...errors import CombGameError, StudyError, invalid_argument, unknown_name
 from ...problem import Problem
 from ...rewards import Bernoulli, Bounded, Gaussian
 from ...storage.events import Event
 from ...structures import Arms, Matchings, Partition, Paths, SpanningTrees, Subsets
 from ...theory.complexity import Complexity, complexity
-from ...theory.stopping_time import limit
+from ...theory.stopping_time import oracle_stopping_time
 from ..forecast import MANY
 from ..outliers import among
 from . import figures as experiment
@@ -48,14 +48,14 @@ def network(problem: Problem, arms: Sequence[dict[str, Any]]) -> Network | None:
             graph = one.graph
             ends = graph.nodes.index(one.source), graph.nodes.index(one.sink)
             joined = list(zip(graph.tails, graph.heads, strict=True))
-            return Network("paths", list(map(word, graph.nodes)), _edges(joined, arms), ends)
+            return Network("paths", list(map(safe_str, graph.nodes)), _edges(joined, arms), ends)
         if isinstance(one, SpanningTrees):
             joined = list(zip(one.tails, one.heads, strict=True))
-            return Network("tree", list(map(word, one.nodes)), _edges(joined, arms))
+            return Network("tree", list(map(safe_str, one.nodes)), _edges(joined, arms))
         if isinstance(one, Matchings):
             left = len(one.rows)
             joined = [(row, left + column) for row, column in one.where]
-            nodes = list(map(word, (*one.rows, *one.columns)))
+            nodes = list(map(safe_str, (*one.rows, *one.columns)))
             return Network("matching", nodes, _edges(joined, arms), left=left)
     return None
 
@@ -85,7 +85,7 @@ NONE = "no intervals: rounds have levels of their own, so that only differences 
 def plot(moment: Any, kind: str, unit: str | None = None) -> Any:
     """Of a study at one moment, with its events."""
     if kind not in experiment.KINDS:
-        raise unknown("kind", kind, experiment.KINDS)
+        raise unknown_name("kind", kind, experiment.KINDS)
     return experiment.picture(drawn(moment, kind, unit), kind)
 
 
@@ -116,7 +116,7 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
 
 def described(problem: Problem, status: dict[str, Any]) -> str:
     """What the intervals of the arms are."""
-    if problem.rewards.levels():
+    if problem.rewards.has_batch_effect():
         return NONE
     return (
         ALWAYS.format(100.0 * (1.0 - status["settings"]["delta"]))
@@ -210,7 +210,7 @@ def spread(arms: list[dict[str, Any]], best: Complexity | None) -> None:
         one["optimal"] = None if share is None else float(total * share)
 
 
-def spoken(problem: Problem) -> dict[str, str]:
+def describe_problem(problem: Problem) -> dict[str, str]:
     """What may be measured together, what is asked for, what the values are like.
 
     >>> import combgame as cg
@@ -256,7 +256,7 @@ def _values(one: Any) -> str:
         return f"between {one.low:g} and {one.high:g}"
     if isinstance(one, Gaussian):
         about = f"normal, standard deviation {_sigma(one)}"
-        if one.levels():
+        if one.has_batch_effect():
             about += ", within a round; every round may read high or low as a whole"
         return about
     return f"{one}"
@@ -265,56 +265,56 @@ def _values(one: Any) -> str:
 def _sigma(one: Gaussian) -> str:
     if isinstance(one.sigma, int | float):
         return f"{one.sigma:g}"
-    if one.known:
+    if one.variance_known:
         return "known for every arm"
-    if isinstance(one.shared, tuple):
+    if isinstance(one.shared_sigma, tuple):
         return "not known, the same within each group of arms"
-    return f"not known, {'the same for all arms' if one.shared else 'another for every arm'}"
+    return f"not known, {'the same for all arms' if one.shared_sigma else 'another for every arm'}"
 
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
 
 
-def gathered(
-    moment: Any, unit: str | None = None, plan: Any = None, surface: Surface = PYTHON
+def report_data(
+    moment: Any, unit: str | None = None, plan: Any = None, surface: Renderer = PYTHON
 ) -> dict[str, Any]:
     """All of a study at one moment, with its events. plan: what `combgame.plan` gave before it."""
     if plan is not None and not hasattr(plan, "cases"):
-        raise must_be("plan", plan, "what plan() gave, or None", of="report")
-    rows, best, data = moment.rows("round"), None, brief(moment, unit, surface, "overview")
+        raise invalid_argument("plan", plan, "what plan() gave, or None", of="report")
+    rows, best, data = moment.rows("round"), None, summary(moment, unit, surface, "overview")
     if data["drawn"] is not None:
         few = moment.problem.d <= MANY  # else it would take minutes
         best = solved(moment.problem, data["drawn"]["arms"]) if few else None
         spread(data["drawn"]["arms"], best)
     return {
         **data,
-        "problem": spoken(moment.problem),
+        "problem": describe_problem(moment.problem),
         "network": network(moment.problem, arms_of(moment, data["status"])),
         "margin": margin(moment),
         "rounds": rounds(rows, moment.events),
         "people": people(rows),
         "others": [_other(one) for one in moment.events if one.kind not in QUIET],
         "hindsight": None if best is None else hindsight(moment, data["drawn"]["arms"], best),
-        "expects": moment.events[0].data.get("expects"),
+        "planned_rounds": moment.events[0].data.get("planned_rounds"),
         "plan": None if plan is None else against(plan, data["status"]["settings"]["delta"]),
-        "made": minute(datetime.now(UTC).timestamp()),
+        "made": format_time(datetime.now(UTC).timestamp()),
         "version": __version__,
     }
 
 
-def brief(
-    moment: Any, unit: str | None = None, surface: Surface = PYTHON, kind: str = "estimates"
+def summary(
+    moment: Any, unit: str | None = None, surface: Renderer = PYTHON, kind: str = "estimates"
 ) -> dict[str, Any]:
     """Where it stands, and what a picture of that kind needs."""
     if unit is not None and not isinstance(unit, str):
-        raise must_be("unit", unit, "a text, such as 'mg/l', or None")
+        raise invalid_argument("unit", unit, "a text, such as 'mg/l', or None")
     status, decision = moment.status, moment.decision
     plain = status.to_dict(surface)
     return {
         "name": moment.name,
         "unit": unit or unit_of(moment.problem),
         "status": plain,
-        "weighed": status.weighed.spelt(surface),
+        "weighed": status.weighed.render_inline(surface),
         "contradicted": contradicted(plain),
         "among": among(moment.problem),
         "decision": None if decision is None else decision.to_dict(surface),
@@ -322,7 +322,7 @@ def brief(
     }
 
 
-def minute(at: float) -> str:
+def format_time(at: float) -> str:
     """
     >>> minute(0.0)
     '1970-01-01 00:00 UTC'
@@ -379,7 +379,7 @@ def people(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
 
 def _other(event: Event) -> dict[str, Any]:
     return {
-        "when": minute(event.at),
+        "when": format_time(event.timestamp),
         "what": event.kind,
         "round": event.round,
         "who": event.client,
@@ -392,9 +392,11 @@ def hindsight(moment: Any, arms: list[dict[str, Any]], best: Complexity) -> floa
     where that is not known.
     """
     problem = moment.problem
-    if not problem.rewards.known:
+    if not problem.rewards.variance_known:
         return None
-    end = float(limit(moment.stopping, problem, np.array(estimated(problem, arms)), best))
+    end = float(
+        oracle_stopping_time(moment.stopping, problem, np.array(estimated(problem, arms)), best)
+    )
     return end if end < math.inf else None
 
 

@@ -12,7 +12,7 @@ from ..._display.plotting import (
     NEEDED,
     OTHER,
     RIVAL,
-    Shown,
+    DrawnFigure,
     figure,
     plain_numbers,
     short,
@@ -74,7 +74,7 @@ def picture(data: dict[str, Any], kind: str = "overview") -> Any:
     return made
 
 
-def estimates(axis: Any, arms: Shown, unit: str, interval: str) -> None:
+def estimates(axis: Any, arms: DrawnFigure, unit: str, interval: str) -> None:
     """The mean of every arm with its interval, the best at the top; interval: what it is."""
     lines: list[tuple[str, str]] = []
     for place, one in enumerate(arms.arms):
@@ -106,7 +106,7 @@ def estimates(axis: Any, arms: Shown, unit: str, interval: str) -> None:
     _keys(axis, arms.arms)
 
 
-def pulls(axis: Any, arms: Shown) -> None:
+def pulls(axis: Any, arms: DrawnFigure) -> None:
     """How many values every arm has, and how many would have been best, where rows say so."""
     lines: list[tuple[str, str]] = []
     for place, one in enumerate(arms.arms):
@@ -211,7 +211,7 @@ def _looks(one: dict[str, Any]) -> tuple[str, str]:
     return (RIVAL if one.get("rival") else OTHER), "normal"
 
 
-def _names(axis: Any, lines: list[tuple[str, str]], arms: Shown) -> None:
+def _names(axis: Any, lines: list[tuple[str, str]], arms: DrawnFigure) -> None:
     """The names beside the axis, the first at the top."""
     if arms.silent:
         n = len(arms.silent)

@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 WIDE, TALL = 200.0, 18.0
 
 
-class Scale(NamedTuple):
+class AxisScale(NamedTuple):
     """What the left and the right edge of the small pictures stand for."""
 
     low: float
@@ -31,7 +31,7 @@ class Scale(NamedTuple):
         return round(4.0 + (WIDE - 8.0) * min(max(share, 0.0), 1.0), 1)
 
 
-def scale(arms: Sequence[dict[str, Any]]) -> Scale:
+def scale(arms: Sequence[dict[str, Any]]) -> AxisScale:
     """From the least mean to the largest, and as far beyond as the middle intervals reach: one
     that is not known yet does not flatten the rest.
 
@@ -40,7 +40,7 @@ def scale(arms: Sequence[dict[str, Any]]) -> Scale:
     """
     known = [one for one in arms if one["n"]]
     if not known:
-        return Scale(0.0, 1.0)
+        return AxisScale(0.0, 1.0)
     means = [one["mean"] for one in known]
     widths = sorted(
         max(one["mean"] - one["low"], one["high"] - one["mean"])
@@ -49,10 +49,10 @@ def scale(arms: Sequence[dict[str, Any]]) -> Scale:
     )
     beyond = widths[len(widths) // 2] if widths else 0.0
     low, high = min(means) - beyond, max(means) + beyond
-    return Scale(low, high) if high > low else Scale(low - 1.0, high + 1.0)
+    return AxisScale(low, high) if high > low else AxisScale(low - 1.0, high + 1.0)
 
 
-def interval(one: dict[str, Any], on: Scale) -> str:
+def interval(one: dict[str, Any], on: AxisScale) -> str:
     """An <svg> element for the row of an arm. The numbers stand beside it, so it is hidden from
     those who have them read out.
     """
@@ -287,14 +287,14 @@ def _estimates(data: Data) -> Data:
 
 def _plan(data: Data) -> Data:
     """Return what was planned, beside what happened."""
-    status, plan, expects = data["status"], data["plan"], data["expects"]
+    status, plan, planned_rounds = data["status"], data["plan"], data["planned_rounds"]
     used = count(status["rounds"], "round") if status["values"] else ""
     known: Data = {"planned": None, "supposed": [], "compared": [], "used": used}
     known["hindsight"] = data["hindsight"]
     spent = f"used {count(status['rounds'], 'round')}"
     if plan is None:
-        if expects is not None:
-            known["supposed"] = [("Rounds", f"planned about {expects:,.0f}; {spent}")]
+        if planned_rounds is not None:
+            known["supposed"] = [("Rounds", f"planned about {planned_rounds:,.0f}; {spent}")]
         return known
     row = plan["row"]
     expected = (

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .logs import log
-from .settings import Limits
+from .settings import ServerSettings
 
 
 class Accepted:
@@ -48,7 +48,7 @@ class Listener:
     def __init__(
         self,
         listening: socket.socket,
-        limits: Limits,
+        limits: ServerSettings,
         tls: ssl.SSLContext | None,
         make: Callable[[Accepted], asyncio.Protocol],
     ) -> None:
@@ -88,7 +88,7 @@ class Listener:
         return None
 
     async def _connect(self, connection: socket.socket, accepted: Accepted) -> None:
-        patience = None if self._tls is None else self.limits.patience
+        patience = None if self._tls is None else self.limits.request_timeout_s
         try:
             await self._loop.connect_accepted_socket(
                 partial(self._make, accepted),

@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.requests import Request as Asked
 
-from ...errors import InputError, must_be, plain_text, unknown
+from ...errors import InputError, check_text, invalid_argument, unknown_name
 from ...io import to_data
-from ...storage.transaction import Request
+from ...storage.transaction import IdempotencyKey
 from ..client._wire import (
     decision_data,
     event_data,
@@ -30,17 +30,17 @@ from ..inputs import Todo, mark_of
 from ..round import Entry
 from ..study import Study, nothing_to_ask
 from . import schemas as bodies
-from .auth import FRESH, Person, allowed, people_of
+from .auth import FRESH, User, allowed, people_of
 from .errors import half_character
 from .validation import InPath, Name, described, named, problem_of, tables, within
-from .workers import Desk
+from .workers import StudyPool
 
-Reader = Annotated[Person, Depends(allowed("read"))]
-Admin = Annotated[Person, Depends(allowed("admin"))]
+Reader = Annotated[User, Depends(allowed("read"))]
+Admin = Annotated[User, Depends(allowed("admin"))]
 PAGE = 1000  # events at a time, at most
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    code: {"model": bodies.Refusal, "description": text}
+    code: {"model": bodies.ErrorResponse, "description": text}
     for code, text in {
         400: "The body is not JSON, or there is not one header Host.",
         401: "No token, or one that is not known.",
@@ -57,13 +57,13 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/v1", responses=REFUSALS)
 
 
-async def desk_of(asked: Asked) -> Desk:
+async def desk_of(asked: Asked) -> StudyPool:
     """(A dependency that is not async would be called in a thread.)"""
-    desk: Desk = asked.app.state.desk
+    desk: StudyPool = asked.app.state.desk
     return desk
 
 
-At = Annotated[Desk, Depends(desk_of)]
+At = Annotated[StudyPool, Depends(desk_of)]
 
 
 LONGEST = 150  # of an Idempotency-Key
@@ -74,13 +74,13 @@ KEY = Header(
 )
 
 
-class Call(NamedTuple):
+class RequestContext(NamedTuple):
     """A request to change something: where, by whom, to which study, under which key."""
 
-    desk: Desk
-    person: Person
+    desk: StudyPool
+    person: User
     name: str
-    key: Request | None
+    key: IdempotencyKey | None
 
     async def do(self, verb: Callable[[Study], Any]) -> Any:
         return await self.desk.do(self.name, verb, self.key)
@@ -91,15 +91,15 @@ def calling(role: str) -> Any:
 
     async def call(
         asked: Asked, name: InPath, idempotency_key: Annotated[str | None, KEY] = None
-    ) -> Call:
+    ) -> RequestContext:
         person = await check(asked)
         key = await keyed(asked, person, idempotency_key)
-        return Call(asked.app.state.desk, person, await named(name), key)
+        return RequestContext(asked.app.state.desk, person, await named(name), key)
 
     return Depends(call)
 
 
-class Verb(APIRoute):
+class StudyRoute(APIRoute):
     """The route of a verb: FastAPI describes it, and it is called here, because to look up what
     depends on what takes FastAPI as long as a study takes to be told a value.
     """
@@ -126,8 +126,8 @@ class Verb(APIRoute):
         return handle
 
 
-class Whole(APIRoute):
-    """A route that takes JSON of whole characters only, as `Verb` does."""
+class WholeNumber(APIRoute):
+    """A route that takes JSON of whole characters only, as `StudyRoute` does."""
 
     def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
         usual = super().get_route_handler()
@@ -149,24 +149,24 @@ def check_characters(body: bytes) -> None:
         pass
 
 
-verbs = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Verb)
-making = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Whole)
-Measuring = Annotated[Call, calling("measure")]
-Leading = Annotated[Call, calling("admin")]
+verbs = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=StudyRoute)
+making = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=WholeNumber)
+Measuring = Annotated[RequestContext, calling("measure")]
+Leading = Annotated[RequestContext, calling("admin")]
 
 
-async def keyed(asked: Asked, person: Person, given: str | None) -> Request | None:
+async def keyed(asked: Asked, person: User, given: str | None) -> IdempotencyKey | None:
     """The request as the storage remembers it: whose it is, and what it asks for."""
     if given is None:
         return None
-    key = plain_text("Idempotency-Key", given, "a text", most=LONGEST)
+    key = check_text("Idempotency-Key", given, "a text", most=LONGEST)
     said = f"{asked.url.path}\n".encode() + await asked.body()
     digest = hashlib.sha256(said).hexdigest()
     mine = hashlib.sha256(f"{person.name}\n{key}".encode()).hexdigest()
-    return Request(mine, digest)
+    return IdempotencyKey(mine, digest)
 
 
-class Answer(JSONResponse):
+class ApiResponse(JSONResponse):
     """Plain data as JSON."""
 
     def render(self, content: Any) -> bytes:
@@ -178,18 +178,18 @@ class Answer(JSONResponse):
 
 @router.get("/me", summary="Whose token this is.")
 async def me(person: Reader) -> Response:
-    return Answer({"name": person.name, "role": person.role})
+    return ApiResponse({"name": person.name, "role": person.role})
 
 
 @router.get("/studies", summary="The studies, and the number of each one's last event.")
 async def studies(desk: At, person: Reader, state: bool = False) -> Response:
     names = await desk.names()
-    last = await desk.work(desk.shelf.last, names)
+    last = await desk.run_in_pool(desk.shelf.last, names)
     listed: list[dict[str, Any]] = [{"name": one, "seq": last.get(one, 0)} for one in names]
     if state:
         for one in listed:
             one["state"] = await desk.look(one["name"], lambda study: study.state)
-    return Answer({"studies": listed})
+    return ApiResponse({"studies": listed})
 
 
 @making.post("/studies", status_code=201, summary="Make a study.")
@@ -201,7 +201,7 @@ async def create(
     idempotency_key: Annotated[str | None, KEY] = None,
 ) -> Response:
     if body.name in (".", "..") or len(body.name) > 200:
-        raise must_be("name", body.name[:40], "a text, such as 'plate-7'")
+        raise invalid_argument("name", body.name[:40], "a text, such as 'plate-7'")
     given = body.model_dump(exclude={"problem", "rule", "client"})
     who = body.client or person.name
 
@@ -213,13 +213,13 @@ async def create(
             rule=rule,
             storage=storage,
             engine=desk.engine,
-            timeout=desk.limits.waiting,
+            timeout=desk.limits.lock_timeout_s,
             client=who,
             **given,
         )
 
     await desk.create(make, body.name, await keyed(asked, person, idempotency_key))
-    return Answer(await desk.look(body.name, overview), 201)
+    return ApiResponse(await desk.look(body.name, overview), 201)
 
 
 def overview(study: Study, arms: bool = False) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def overview(study: Study, arms: bool = False) -> dict[str, Any]:
 
 @router.get("/studies/{name}", summary="A study at one moment: status, decision, pending rounds.")
 async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Response:
-    return Answer(await desk.look(name, lambda one: overview(one, arms)))
+    return ApiResponse(await desk.look(name, lambda one: overview(one, arms)))
 
 
 # ---- rounds
@@ -258,7 +258,7 @@ async def ask(call: Measuring, body: bodies.Ask) -> Response:
     if n is None and not rounds:
         state = await call.desk.look(call.name, lambda study: study.state)
         raise nothing_to_ask(call.name, state)
-    return Answer({"rounds": rounds})
+    return ApiResponse({"rounds": rounds})
 
 
 @verbs.post("/studies/{name}/tell", summary="What came out of rounds.")
@@ -270,7 +270,7 @@ async def tell(call: Measuring, body: bodies.Tell) -> Response:
         told = [(meant(one), values_of(study, one.values)) for one in body.rounds]
         return study.tell_many(told, body.final, who)
 
-    return Answer({"stored": await call.do(verb)})
+    return ApiResponse({"stored": await call.do(verb)})
 
 
 def meant(body: Any) -> Todo:
@@ -295,7 +295,7 @@ def arm_of(arm: str, names: set[str]) -> str | int:
 async def fail(call: Measuring, body: bodies.Fail) -> Response:
     who = body.client or call.person.name
     await call.do(lambda one: one.fail(meant(body), body.reason, body.retry, who))
-    return Answer({})
+    return ApiResponse({})
 
 
 @verbs.post("/studies/{name}/observe", summary="Data that were measured outside the study.")
@@ -306,7 +306,7 @@ async def observe(call: Measuring, body: bodies.Observe) -> Response:
         values = values_of(study, body.values)
         return study.observe(values, body.reason, who, body.again, body.planned)
 
-    return Answer({"number": await call.do(verb)})
+    return ApiResponse({"number": await call.do(verb)})
 
 
 @verbs.post("/studies/{name}/retract", summary="Take back what was told of a round or an arm.")
@@ -320,7 +320,7 @@ async def retract(call: Measuring, body: bodies.Retract) -> Response:
         study.retract(which, body.reason, arm=arm, client=who)
 
     await call.do(verb)
-    return Answer({})
+    return ApiResponse({})
 
 
 # ---- limits and the end
@@ -336,14 +336,14 @@ async def extend(call: Leading, body: bodies.Extend) -> Response:
         study.extend(rounds, end, reason=body.reason, client=who)  # type: ignore[arg-type]
 
     await call.do(verb)
-    return Answer({})
+    return ApiResponse({})
 
 
 @verbs.post("/studies/{name}/stop", summary="End the study by hand.")
 async def stop(call: Leading, body: bodies.Stop) -> Response:
     who = body.client or call.person.name
     await call.do(lambda study: study.stop(body.reason, who))
-    return Answer({})
+    return ApiResponse({})
 
 
 # ---- views
@@ -351,29 +351,29 @@ async def stop(call: Leading, body: bodies.Stop) -> Response:
 
 @router.get("/studies/{name}/status", summary="Where it stands, and what to do next.")
 async def status(desk: At, person: Reader, name: Name) -> Response:
-    return Answer(await desk.look(name, lambda study: status_data(study.status)))
+    return ApiResponse(await desk.look(name, lambda study: status_data(study.status)))
 
 
 @router.get("/studies/{name}/decision", summary="Why it stopped; null while it runs.")
 async def decision(desk: At, person: Reader, name: Name) -> Response:
-    return Answer(await desk.look(name, lambda study: decision_data(study.decision)))
+    return ApiResponse(await desk.look(name, lambda study: decision_data(study.decision)))
 
 
 @router.get("/studies/{name}/state", summary="running, certified, budget, deadline or by hand.")
 async def state(desk: At, person: Reader, name: Name) -> Response:
-    return Answer({"state": await desk.look(name, lambda study: study.state)})
+    return ApiResponse({"state": await desk.look(name, lambda study: study.state)})
 
 
 @router.get("/studies/{name}/pending", summary="The rounds that are out.")
 async def pending(desk: At, person: Reader, name: Name) -> Response:
     rounds = await desk.look(name, lambda study: [round_data(one) for one in study.pending])
-    return Answer({"rounds": rounds})
+    return ApiResponse({"rounds": rounds})
 
 
 @router.get("/studies/{name}/estimates", summary="One row per arm, with its interval.")
 async def estimates(desk: At, person: Reader, name: Name) -> Response:
     rows = await desk.look(name, lambda study: [x._asdict() for x in study.status.estimates])
-    return Answer({"estimates": finite(rows)})
+    return ApiResponse({"estimates": finite(rows)})
 
 
 @router.get("/studies/{name}/events", summary="What has happened, page by page.")
@@ -386,22 +386,22 @@ async def events(
 ) -> Response:
     some = await desk.look(name, lambda study: study.events(after, most + 1))
     page = [event_data(one) for one in some[:most]]
-    return Answer({"events": page, "next": page[-1]["seq"] if len(some) > most else None})
+    return ApiResponse({"events": page, "next": page[-1]["seq"] if len(some) > most else None})
 
 
 @router.get("/studies/{name}/rows", summary="One row per round and arm, per arm, or per event.")
 async def rows(desk: At, person: Reader, name: Name, level: str = "round") -> Response:
-    return Answer({"rows": finite(await desk.aside(name, lambda study: study.rows(level)))})
+    return ApiResponse({"rows": finite(await desk.aside(name, lambda study: study.rows(level)))})
 
 
 @router.get("/studies/{name}/history", summary="The evidence after everything that was told.")
 async def history(desk: At, person: Reader, name: Name) -> Response:
-    return Answer({"history": finite(await desk.aside(name, lambda one: one.history()))})
+    return ApiResponse({"history": finite(await desk.aside(name, lambda one: one.history()))})
 
 
 @router.get("/studies/{name}/replay", summary="Decide everything again, from the events alone.")
 async def replay(desk: At, person: Reader, name: Name, head: str | None = None) -> Response:
-    return Answer(await desk.aside(name, lambda study: replay_data(study.replay(head))))
+    return ApiResponse(await desk.aside(name, lambda study: replay_data(study.replay(head))))
 
 
 FORMS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -412,7 +412,7 @@ async def export(
     desk: At, person: Reader, name: Name, form: str = "json", level: str = "event"
 ) -> Response:
     if form not in FORMS:
-        raise unknown("form", form, FORMS)
+        raise unknown_name("form", form, FORMS)
 
     def view(study: Study) -> str:
         with study.moment(history=True) as now:
@@ -427,7 +427,7 @@ PRINTED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox
 @router.get("/studies/{name}/report", summary="A page to hand on.")
 async def report(desk: At, person: Reader, name: Name, unit: str | None = None) -> Response:
     if unit is not None:
-        plain_text("unit", unit, "a text, such as 'mg/l'")
+        check_text("unit", unit, "a text, such as 'mg/l'")
 
     headers = {"content-security-policy": PRINTED}
     text = await desk.aside(name, lambda study: study.report(unit=unit))
@@ -457,7 +457,7 @@ async def changes(
     return await streamed(asked, person, name, last_event_id)
 
 
-async def streamed(asked: Asked, person: Person, name: str | None, last: str | None) -> Response:
+async def streamed(asked: Asked, person: User, name: str | None, last: str | None) -> Response:
     """`change` events whose data are {"name": ..., "seq": ...}: first where it stands, unless that
     is known already. It ends when the token is revoked, or the log-in is over.
     """
@@ -468,9 +468,9 @@ async def streamed(asked: Asked, person: Person, name: str | None, last: str | N
 
     async def lines() -> AsyncIterator[str]:
         looked = time.monotonic()
-        with desk.changes.watch(name) as queue:
+        with desk.changes.subscribe(name) as queue:
             yield "retry: 2000\n\n"
-            begins = {} if name is None else await desk.work(desk.shelf.last, [name])
+            begins = {} if name is None else await desk.run_in_pool(desk.shelf.last, [name])
             for one, seq in begins.items():
                 if str(seq) != last:
                     yield line(one, seq)

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ..._version import __version__
-from ...errors import CombGameError, UnknownNameError, needs_extra
+from ...errors import CombGameError, UnknownNameError, missing_extra
 from ..client._wire import error_data
-from .settings import Limits
+from .settings import ServerSettings
 
 try:
     from fastapi import Depends, FastAPI, Response
@@ -19,28 +19,28 @@ try:
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
 except ImportError:
-    raise needs_extra("the service", "server") from None
+    raise missing_extra("the service", "server") from None
 
 from .api import bad_body, making, router, verbs
-from .auth import People, allowed
+from .auth import Authenticator, allowed
 from .errors import code_of, served
 from .metrics import Metrics
-from .middleware import Guard
-from .workers import Desk
+from .middleware import SecurityMiddleware
+from .workers import StudyPool
 
 
 def create_app(
     storage: str,
     *,
     tokens: bool | None = None,
-    limits: Limits | None = None,
+    limits: ServerSettings | None = None,
     engine: str = "auto",
     local: bool = True,
 ) -> FastAPI:
     """A service on a storage. tokens: whether it answers to tokens only; None: if there are any.
     local: it is for this machine alone, under its own names.
     """
-    desk, metrics = Desk(storage, limits or Limits(), engine), Metrics()
+    desk, metrics = StudyPool(storage, limits or ServerSettings(), engine), Metrics()
     needed = bool(desk.shelf.tokens()) if tokens is None else tokens
 
     @asynccontextmanager
@@ -58,7 +58,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.desk, app.state.people, app.state.metrics = desk, People(desk, needed), metrics
+    app.state.desk, app.state.people, app.state.metrics = desk, Authenticator(desk, needed), metrics
     app.state.local = local and not needed
     app.include_router(verbs)  # first, because they are called most
     app.include_router(making)
@@ -71,12 +71,14 @@ def create_app(
     app.add_exception_handler(CombGameError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _none)
-    app.add_middleware(Guard, limits=desk.limits, metrics=metrics, local=app.state.local)
+    app.add_middleware(
+        SecurityMiddleware, limits=desk.limits, metrics=metrics, local=app.state.local
+    )
     return app
 
 
 def _look_after(app: FastAPI) -> None:
-    desk: Desk = app.state.desk
+    desk: StudyPool = app.state.desk
 
     @app.get("/health", include_in_schema=False)
     async def health() -> dict[str, str]:
@@ -84,7 +86,7 @@ def _look_after(app: FastAPI) -> None:
 
     @app.get("/ready", include_in_schema=False)
     async def ready() -> dict[str, str]:
-        await desk.work(desk.shelf.last, [])  # or it says why not
+        await desk.run_in_pool(desk.shelf.last, [])  # or it says why not
         return {"state": "ready"}
 
     @app.get("/metrics", include_in_schema=False, dependencies=[Depends(allowed("read"))])

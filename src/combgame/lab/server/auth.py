@@ -13,14 +13,14 @@ from starlette.requests import Request
 from ...errors import StoreError
 from .errors import bad_token, form_expired, no_token, role_missing, too_many_tries
 from .registry import ROLES, Token, hashed
-from .workers import Desk
+from .workers import StudyPool
 
 COOKIE = "combgame"
 SAFE = ("GET", "HEAD", "OPTIONS")
 FRESH, STALE = 2.0, 60.0  # seconds that tokens are known for, and while the database is away
 
 
-class Person(NamedTuple):
+class User(NamedTuple):
     """Somebody, by the name of a token. session: what the browser's cookie says, if one came.
     token: its number.
     """
@@ -39,10 +39,10 @@ class Person(NamedTuple):
         return hashed(f"form {self.session}")
 
 
-class People:
+class Authenticator:
     """Who may come in. needed: whether anybody has to show a token; else everybody is `local`."""
 
-    def __init__(self, desk: Desk, needed: bool) -> None:
+    def __init__(self, desk: StudyPool, needed: bool) -> None:
         self.desk, self.needed = desk, needed
         self._tokens: list[Token] = []
         self._read = -STALE
@@ -52,7 +52,7 @@ class People:
         now = time.monotonic()
         if now - self._read > FRESH:
             try:
-                self._tokens, self._read = await self.desk.work(self.desk.shelf.tokens), now
+                self._tokens, self._read = await self.desk.run_in_pool(self.desk.shelf.tokens), now
             except StoreError:
                 if now - self._read > STALE:
                     raise
@@ -65,34 +65,34 @@ class People:
                 found = token
         return found
 
-    async def who(self, request: Request) -> Person | None:
+    async def who(self, request: Request) -> User | None:
         """Whoever makes a request; None: nobody that is known. A token that is wrong is refused.
         It is found out once for a request.
         """
         if not hasattr(request.state, "who"):
             request.state.who = await self._who(request)
-        known: Person | None = request.state.who
+        known: User | None = request.state.who
         return known
 
-    async def _who(self, request: Request) -> Person | None:
+    async def _who(self, request: Request) -> User | None:
         session = request.cookies.get(COOKIE, "")
         if not self.needed:
-            return Person("local", "admin", session)
+            return User("local", "admin", session)
         header = request.headers.get("authorization", "")
         if header:
             scheme, _, secret = header.partition(" ")
             token = await self.by_token(secret.strip()) if scheme.lower() == "bearer" else None
             if token is None:
                 raise self.failed(request)
-            return Person(token.name, token.role, token=token.id)
+            return User(token.name, token.role, token=token.id)
         if session:
             number = await self._logged_in(session)
             for token in await self.tokens():
                 if token.id == number:
-                    return Person(token.name, token.role, session, number)
+                    return User(token.name, token.role, session, number)
         return None
 
-    async def knows(self, person: Person) -> bool:
+    async def knows(self, person: User) -> bool:
         """Whether somebody who came in may stay: the token is there, and so is the log-in. While
         the database is away, nobody may.
         """
@@ -107,7 +107,7 @@ class People:
 
     async def _logged_in(self, session: str) -> int | None:
         """The number of the token of a log-in."""
-        return await self.desk.work(self.desk.shelf.login, hashed(session), time.time())
+        return await self.desk.run_in_pool(self.desk.shelf.login, hashed(session), time.time())
 
     async def log_in(self, request: Request, secret: str) -> str:
         """What the cookie of a new log-in says, or a refusal."""
@@ -117,18 +117,18 @@ class People:
         session, now = secrets.token_urlsafe(32), time.time()
         until = now + self.desk.limits.login
         shelf = self.desk.shelf
-        await self.desk.work(shelf.add_login, hashed(session), token.id, until, now)
+        await self.desk.run_in_pool(shelf.add_login, hashed(session), token.id, until, now)
         return session
 
     async def log_out(self, session: str) -> None:
-        await self.desk.work(self.desk.shelf.remove_login, hashed(session))
+        await self.desk.run_in_pool(self.desk.shelf.remove_login, hashed(session))
 
     def failed(self, request: Request) -> Exception:
         """One more log-in that failed, from where the request comes. Whoever has a token is never
         kept out by others who have not.
         """
         where, now = request.client.host if request.client else "", time.monotonic()
-        tries = self._tries.setdefault(where, deque(maxlen=self.desk.limits.tries))
+        tries = self._tries.setdefault(where, deque(maxlen=self.desk.limits.login_attempts))
         self._tries.move_to_end(where)
         while len(self._tries) > 10_000:
             self._tries.popitem(last=False)
@@ -138,18 +138,18 @@ class People:
         return bad_token()
 
 
-def people_of(request: Request) -> People:
-    people: People = request.app.state.people
+def people_of(request: Request) -> Authenticator:
+    people: Authenticator = request.app.state.people
     return people
 
 
 @functools.cache
-def allowed(role: str) -> Callable[[Request], Awaitable[Person]]:
+def allowed(role: str) -> Callable[[Request], Awaitable[User]]:
     """A dependency: whoever makes the request, if the role suffices. A browser that is logged in
     changes things with the form's token only (a field `csrf`, or the header X-CSRF-Token).
     """
 
-    async def check(request: Request) -> Person:
+    async def check(request: Request) -> User:
         person = await people_of(request).who(request)
         if person is None:
             raise no_token()
@@ -176,7 +176,7 @@ def cookie(session: str, secure: bool, seconds: float) -> str:
     return f"{COOKIE}={session}; Path=/; Max-Age={int(seconds)}; HttpOnly; SameSite=Strict{secured}"
 
 
-async def check_form(request: Request, person: Person) -> None:
+async def check_form(request: Request, person: User) -> None:
     """Whether a form is one that this log-in was shown."""
     given = request.headers.get("x-csrf-token", "")
     kind = request.headers.get("content-type", "")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from .settings import Limits
+from .settings import ServerSettings
 
 try:
     import resource
@@ -13,7 +13,7 @@ OF_A_STUDY = 8  # files of a study that is open: its database, what belongs besi
 OF_A_PROCESS = 64  # files that it has besides
 
 
-def fitting(limits: Limits) -> Limits:
+def fitting(limits: ServerSettings) -> ServerSettings:
     """The same limits, with so many connections as the process may have, so that studies can be
     opened however many connections there are. What the process may open is raised as far as that
     needs, and as far as it is allowed to.

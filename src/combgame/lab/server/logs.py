@@ -61,6 +61,6 @@ def noticed(message: Warning | str, category: type[Warning], *about: Any, **more
     """A warning of Python's, in the log; ours with its code."""
     if isinstance(message, Notice):
         sentence = message.sentence
-        log("warning", "noticed", code=sentence.code, text=sentence.said())
+        log("warning", "noticed", code=sentence.code, text=sentence.render())
     else:
         log("warning", "warned", category=category.__name__, text=str(message))

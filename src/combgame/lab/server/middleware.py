@@ -17,7 +17,7 @@ from .auth import cookie
 from .errors import code_of, one_host, other_origin, served, too_much_at_once
 from .logs import log
 from .metrics import Metrics
-from .settings import Limits
+from .settings import ServerSettings
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -37,12 +37,12 @@ LOGIN = "/login"  # what somebody who is not known may send
 LOCAL = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
-class Guard:
+class SecurityMiddleware:
     """ASGI middleware. local: the service is for this machine alone, so only its names lead here:
     a page elsewhere whose name was pointed at this machine is refused.
     """
 
-    def __init__(self, app: Any, limits: Limits, metrics: Metrics, local: bool) -> None:
+    def __init__(self, app: Any, limits: ServerSettings, metrics: Metrics, local: bool) -> None:
         self.app, self.limits, self.metrics, self.local = app, limits, metrics, local
         self.held = 0  # bytes of bodies
 
@@ -50,7 +50,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, kept = time.perf_counter(), 0, Kept()
+        began, status, kept = time.perf_counter(), 0, BodyBuffer()
         scope = {**scope, "path": path_of(scope)}
         scope.setdefault("state", {})
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
@@ -130,14 +130,16 @@ class Guard:
         upload = headers.get(b"content-type", "").startswith("multipart/form-data")
         return self.limits.upload if upload and not api else self.limits.body
 
-    async def body(self, receive: Any, headers: dict[bytes, str], most: int, kept: "Kept") -> bytes:
+    async def body(
+        self, receive: Any, headers: dict[bytes, str], most: int, kept: "BodyBuffer"
+    ) -> bytes:
         """All of it, before anything is done."""
         said = headers.get(b"content-length", "0")
         if not said.isdecimal() or len(said) > 18 or int(said) > DRAINED * most:
             raise too_large(most)
         parts, size = [], 0
         try:
-            async with asyncio.timeout(self.limits.patience):
+            async with asyncio.timeout(self.limits.request_timeout_s):
                 while size <= DRAINED * most:
                     message = await receive()
                     if message["type"] != "http.request":
@@ -156,25 +158,25 @@ class Guard:
                 raise too_large(most) from None
             text = "the body of the request did not arrive within {seconds:g} seconds"
             remedy = "send it at once"
-            seconds = self.limits.patience
+            seconds = self.limits.request_timeout_s
             raise InputError("body-too-slow", text, remedy=remedy, seconds=seconds) from None
         if size > most:
             raise too_large(most)
         return b"".join(parts)
 
-    def hold(self, n: int, kept: "Kept") -> None:
+    def hold(self, n: int, kept: "BodyBuffer") -> None:
         """So many bytes more, for one request."""
         if self.held + n > self.limits.held:
             raise too_much_at_once(self.limits.held)
         self.held += n
         kept.size += n
 
-    def free(self, kept: "Kept") -> None:
+    def free(self, kept: "BodyBuffer") -> None:
         self.held -= kept.size
         kept.size = 0
 
 
-class Kept:
+class BodyBuffer:
     """Bytes that are kept of the body of a request, until it is answered."""
 
     size = 0

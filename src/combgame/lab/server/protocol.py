@@ -14,7 +14,7 @@ from ..client._wire import error_data
 from .accepting import Accepted
 from .errors import code_of, headers_too_large, too_many_headers
 from .logs import log
-from .settings import Limits
+from .settings import ServerSettings
 
 STEP = 2**14  # bytes that the parser gets at a time
 DRAINED = 8  # times the limit: so much is read, and dropped, that a refusal is heard
@@ -24,7 +24,7 @@ class Over(Exception):  # noqa: N818  (the parser says it as an error of its own
     """There is more of a head than is kept."""
 
 
-def protocol(limits: Limits) -> type[HttpToolsProtocol]:
+def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
     """HTTP with these limits, for uvicorn. The request line, the headers and whatever follows the
     last piece of a body (trailers) are limited; a connection whose request does not begin, or whose
     headers do not end, within some seconds is closed; so is one on which too many requests wait
@@ -145,7 +145,7 @@ def protocol(limits: Limits) -> type[HttpToolsProtocol]:
                     self.transport.write_eof()
             if self.late is not None:
                 self.late.cancel()
-            self.late = self.loop.call_later(limits.patience, self.transport.close)
+            self.late = self.loop.call_later(limits.request_timeout_s, self.transport.close)
 
         def drop(self, n: int) -> None:
             self.dropped += n
@@ -162,7 +162,7 @@ def protocol(limits: Limits) -> type[HttpToolsProtocol]:
                 self.late.cancel()
                 self.late = None
             elif not running and self.late is None:
-                self.late = self.loop.call_later(limits.patience, self.close_late)
+                self.late = self.loop.call_later(limits.request_timeout_s, self.close_late)
 
         def close_late(self) -> None:
             self.late = None

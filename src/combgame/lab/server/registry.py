@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, func, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from ...errors import StoreError, StudyError, UnknownNameError, plain_text, unknown
-from ...storage.database import NAMES, Database, is_there
+from ...errors import StoreError, StudyError, UnknownNameError, check_text, unknown_name
+from ...storage.database import NAMES, SqlStorage, is_there
 from ...storage.schema import beside, events, logins, studies, tokens
 
 LAST = select(
@@ -41,7 +41,7 @@ class Token(NamedTuple):
     made: float
 
 
-class Shelf(Database):
+class StudyRegistry(SqlStorage):
     """All studies of a database. Its threads take turns. make: a file that is not there.
 
     Where its own tables are missing and cannot be made, nobody has a token, and nobody has logged
@@ -182,11 +182,11 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def make_token(shelf: Shelf, name: str, role: str) -> str:
+def make_token(shelf: StudyRegistry, name: str, role: str) -> str:
     """A new token, which is shown once and never again."""
-    name = plain_text("name", name, "a text that says whose token it is")
+    name = check_text("name", name, "a text that says whose token it is")
     if role not in ROLES:
-        raise unknown("role", role, ROLES)
+        raise unknown_name("role", role, ROLES)
     token = f"cg_{secrets.token_urlsafe(32)}"
     shelf.add_token(name, role, hashed(token), time.time())
     return token

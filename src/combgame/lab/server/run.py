@@ -6,14 +6,14 @@ import socket
 import ssl
 from typing import Any
 
-from ..._messages import Option
-from ...errors import AccessError, StoreError, needs_extra
+from ..._messages import OptionHint
+from ...errors import AccessError, StoreError, missing_extra
 from ...storage.database import is_there
 from ...storage.urls import absolute, parse, shown
 from .accepting import Accepted, Listener
 from .files import fitting
 from .logs import log, to_stderr
-from .settings import Limits
+from .settings import ServerSettings
 
 try:
     import uvicorn
@@ -21,7 +21,7 @@ try:
 
     from .protocol import protocol
 except ImportError:
-    raise needs_extra("the service", "server") from None
+    raise missing_extra("the service", "server") from None
 
 from .app import create_app
 
@@ -44,14 +44,14 @@ def serve(
     port: int = 8000,
     certificate: str | None = None,
     key: str | None = None,
-    limits: Limits | None = None,
+    limits: ServerSettings | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C: then what runs is finished, and nothing new begun. Elsewhere
     than on this machine it answers to tokens only, and does not start without any. What does not
     start makes no file.
     """
     to_stderr()
-    limits, local = fitting(limits or Limits()), loopback(host)
+    limits, local = fitting(limits or ServerSettings()), loopback(host)
     try:
         if certificate is not None:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
@@ -79,7 +79,7 @@ def tokens_needed(host: str) -> AccessError:
         remedy="make a token first (`combgame token make NAME --role admin`), or leave out "
         "{option}",
         host=host,
-        option=Option("host"),
+        option=OptionHint("host"),
     )
 
 
@@ -99,7 +99,7 @@ def cannot_listen(host: str, port: int, error: Exception) -> StoreError:
         host=host,
         port=port,
         why=str(error),
-        option=Option("port"),
+        option=OptionHint("port"),
     )
 
 
@@ -108,7 +108,7 @@ class Server(uvicorn.Server):
     streams of who watches before it waits for the requests that run. more: settings of uvicorn's.
     """
 
-    def __init__(self, app: Any, where: str, limits: Limits, **more: Any) -> None:
+    def __init__(self, app: Any, where: str, limits: ServerSettings, **more: Any) -> None:
         config = uvicorn.Config(
             app,
             http=protocol(limits),

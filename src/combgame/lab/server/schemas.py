@@ -44,13 +44,13 @@ class _ProblemFile:
         return {"anyOf": [handler(ProblemFile.__pydantic_core_schema__), handler(core)]}
 
 
-class Body(BaseModel):
+class ApiModel(BaseModel):
     """Nothing that is not known is taken in."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Create(Body):
+class Create(ApiModel):
     name: str
     problem: Annotated[dict[str, Any], _ProblemFile] = Field(
         description="As `to_data` writes it, or as a problem file has it.",
@@ -67,16 +67,18 @@ class Create(Body):
     threshold: str = "mixture"
     seed: int = Field(0, strict=True)
     epsilon: float = 0.0
-    min_pulls: int = Field(2, strict=True)
+    min_replicates: int = Field(2, strict=True)
     replicates: int = Field(1, strict=True, description="Values of every arm in a round.")
     max_rounds: int | None = Field(None, strict=True)
     deadline: float | str | None = None
-    expects: float | None = Field(None, description="Rounds that were planned; it is shown beside.")
+    planned_rounds: float | None = Field(
+        None, description="Rounds that were planned; it is shown beside."
+    )
     if_exists: str = Field("error", description="error, resume or replace.")
     client: Who = None
 
 
-class Ask(Body):
+class Ask(ApiModel):
     n: int | None = Field(
         None,
         strict=True,
@@ -93,19 +95,19 @@ class Ask(Body):
     client: Who = None
 
 
-class Told(Body):
+class RoundResult(ApiModel):
     round: Number
     values: Values
     mark: Mark = None
 
 
-class Tell(Body):
-    rounds: list[Told] = Field(description="All of it is stored, or nothing.")
+class Tell(ApiModel):
+    rounds: list[RoundResult] = Field(description="All of it is stored, or nothing.")
     final: bool = Field(True, description="Arms that are not told are missing.", strict=True)
     client: Who = None
 
 
-class Fail(Body):
+class Fail(ApiModel):
     round: Number
     reason: Reason
     retry: bool = Field(True, description="It is asked again; otherwise given up.", strict=True)
@@ -113,7 +115,7 @@ class Fail(Body):
     client: Who = None
 
 
-class Retract(Body):
+class Retract(ApiModel):
     reason: Reason
     round: Number | None = None
     arm: str | int | None = Field(None, description="An arm, instead of a round.")
@@ -121,7 +123,7 @@ class Retract(Body):
     client: Who = None
 
 
-class Observe(Body):
+class Observe(ApiModel):
     values: Values
     reason: str | None = None
     again: bool = Field(False, description="The very same values were measured twice.", strict=True)
@@ -134,7 +136,7 @@ class Observe(Body):
     client: Who = None
 
 
-class Extend(Body):
+class Extend(ApiModel):
     reason: Reason
     max_rounds: int | str | None = Field(None, description='So many in all, or "none": no limit.')
     deadline: float | str | None = Field(
@@ -143,7 +145,7 @@ class Extend(Body):
     client: Who = None
 
 
-class Stop(Body):
+class Stop(ApiModel):
     reason: Reason
     client: Who = None
 
@@ -159,5 +161,5 @@ class Problem(BaseModel):
     parts: dict[str, Any] = Field(description="From which the sentence is made again.")
 
 
-class Refusal(BaseModel):
+class ErrorResponse(BaseModel):
     error: Problem

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerSettings:
     """arms, edges, entries, seconds: of a problem that somebody sends. body, upload: bytes of a
     request, and of one with a file; unpacked: of a workbook in it; head: of the request line with
     the headers, and of trailers; lines: of them. form: of the one that logs in, the only body of
@@ -29,11 +29,11 @@ class Limits:
     pipelined: int = 16
     connections: int = 2000
     nesting: int = 32
-    patience: float = 20.0
-    waiting: float = 15.0  # seconds for a database that is busy
+    request_timeout_s: float = 20.0
+    lock_timeout_s: float = 15.0  # seconds for a database that is busy
     studies: int = 40  # that are open at a time; on PostgreSQL each is a connection
     threads: int = 16
     watchers: int = 1000
     poll: float = 1.0  # seconds between two looks at what other processes have written
-    tries: int = 10  # log-ins that fail, from one address in a minute
+    login_attempts: int = 10  # log-ins that fail, from one address in a minute
     login: float = 12 * 3600.0  # seconds that a log-in lasts

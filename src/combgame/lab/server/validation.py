@@ -9,17 +9,17 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path
 
-from ...errors import InputError, must_be, plain_text
+from ...errors import InputError, check_text, invalid_argument
 from ...io import from_data, problem_from
 from ...problem import Problem
-from .settings import Limits
+from .settings import ServerSettings
 
 InPath = Annotated[str, Path(description="The study's name.", max_length=2000)]
 
 
 async def named(name: InPath) -> str:
     """A study's name, as it stands in a path: `guard` keeps it in one piece."""
-    return plain_text("name", unquote(name), "a text, such as 'plate-7'")
+    return check_text("name", unquote(name), "a text, such as 'plate-7'")
 
 
 Name = Annotated[str, Depends(named)]
@@ -29,19 +29,21 @@ FORBIDDEN = ("module", "qualname")  # of classes that are not combgame's
 SIZES = ("d", "arms", "size", "rows", "columns", "stages", "width", "layers")
 
 
-def problem_of(data: Any, limits: Limits) -> Problem:
+def problem_of(data: Any, limits: ServerSettings) -> Problem:
     """A problem as `to_data` writes it, or as a problem file has it."""
     if not isinstance(data, Mapping):
-        raise must_be("problem", data, "a table, as to_data writes it or as a problem file has it")
+        raise invalid_argument(
+            "problem", data, "a table, as to_data writes it or as a problem file has it"
+        )
     check(data, limits)
     made = from_data(data, "problem") if "kind" in data else problem_from(data, "problem")[0]
     if not isinstance(made, Problem):
-        raise must_be("problem", made, "a Problem")
+        raise invalid_argument("problem", made, "a Problem")
     within(made.d, "arms", limits.arms)
     return made
 
 
-def described(data: Any, limits: Limits) -> Any:
+def described(data: Any, limits: ServerSettings) -> Any:
     """A rule: a name, or what `to_data` wrote."""
     if isinstance(data, str):
         return data
@@ -49,7 +51,7 @@ def described(data: Any, limits: Limits) -> Any:
     return from_data(data, "rule")
 
 
-def check(data: Any, limits: Limits) -> None:
+def check(data: Any, limits: ServerSettings) -> None:
     """What can be said before anything is made of it."""
     items = 0
     for table in tables(data, limits.nesting):

@@ -14,30 +14,30 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import CombGameError, StoreError
-from ...storage.transaction import Repeated, Request, once
+from ...storage.transaction import AlreadyApplied, IdempotencyKey, once
 from ..monitor import COMPILED_FROM
 from ..study import Study
 from .errors import too_many
 from .logs import log
-from .registry import Shelf
-from .settings import Limits
+from .registry import StudyRegistry
+from .settings import ServerSettings
 
 
-class Change(NamedTuple):
+class StudyChanged(NamedTuple):
     """A study has got events up to this number."""
 
     name: str
     seq: int
 
 
-class Changes:
+class EventBroadcaster:
     """Tells everybody who watches. It belongs to one event loop."""
 
     def __init__(self, most: int, beat: float = 15.0) -> None:
         self.most, self.beat = most, beat
         self.known: dict[str, int] = {}  # the last event of each study that was heard of
         self.closed = False
-        self._watchers: dict[asyncio.Queue[Change | None], str | None] = {}
+        self._watchers: dict[asyncio.Queue[StudyChanged | None], str | None] = {}
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -56,7 +56,7 @@ class Changes:
             if wanted is None or wanted == name:
                 if queue.full():  # a reader that is slow needs the last one only
                     queue.get_nowait()
-                queue.put_nowait(Change(name, seq))
+                queue.put_nowait(StudyChanged(name, seq))
 
     def close(self) -> None:
         """End every stream, so that a server can stop."""
@@ -72,16 +72,18 @@ class Changes:
             raise too_many("watchers", self.most)
 
     @contextmanager
-    def watch(self, name: str | None) -> Iterator[asyncio.Queue[Change | None]]:
+    def subscribe(self, name: str | None) -> Iterator[asyncio.Queue[StudyChanged | None]]:
         """Changes of one study from now on, or of all; None ends them."""
-        queue: asyncio.Queue[Change | None] = asyncio.Queue(100)
+        queue: asyncio.Queue[StudyChanged | None] = asyncio.Queue(100)
         self._watchers[queue] = name
         try:
             yield queue
         finally:
             del self._watchers[queue]
 
-    async def stream(self, queue: "asyncio.Queue[Change | None]") -> AsyncIterator[Change | None]:
+    async def stream(
+        self, queue: "asyncio.Queue[StudyChanged | None]"
+    ) -> AsyncIterator[StudyChanged | None]:
         """Changes as they come, and None from time to time, while there are none."""
         while not self.closed:
             try:
@@ -98,7 +100,7 @@ T = TypeVar("T")
 ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then it is opened again
 
 
-class Place:
+class StudyWorker:
     """A study at the desk, and the thread that works on it. users: requests that wait for it."""
 
     def __init__(self, name: str) -> None:
@@ -118,16 +120,16 @@ class Place:
         self.thread.shutdown(wait=False)
 
 
-class Desk:
+class StudyPool:
     """All studies of a storage, opened when they are needed. What other processes have written is
     read before every look, as `Study` does it, so several servers may share a storage.
     """
 
-    def __init__(self, storage: str, limits: Limits, engine: str = "auto") -> None:
+    def __init__(self, storage: str, limits: ServerSettings, engine: str = "auto") -> None:
         self.storage, self.limits, self.engine = storage, limits, engine
-        self.shelf = Shelf(storage, limits.waiting)
-        self.changes = Changes(limits.watchers)
-        self._places: OrderedDict[str, Place] = OrderedDict()
+        self.shelf = StudyRegistry(storage, limits.lock_timeout_s)
+        self.changes = EventBroadcaster(limits.watchers)
+        self._places: OrderedDict[str, StudyWorker] = OrderedDict()
         self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="desk")
         self._aside = asyncio.Semaphore(2)
         self._polling: asyncio.Task[None] | None = None
@@ -139,12 +141,12 @@ class Desk:
 
     # ---- work
 
-    async def work(self, call: Callable[..., T], *given: Any) -> T:
+    async def run_in_pool(self, call: Callable[..., T], *given: Any) -> T:
         """A call in a thread of the pool."""
         return await _run(self._pool, call, *given)
 
     async def names(self) -> list[str]:
-        return await self.work(self.shelf.names)
+        return await self.run_in_pool(self.shelf.names)
 
     async def look(self, name: str, view: Callable[[Study], T]) -> T:
         """What a view of a study shows. It takes its turn with those who write."""
@@ -152,7 +154,7 @@ class Desk:
             return await _run(place.thread, self._at, place, view)
 
     async def do(
-        self, name: str, verb: Callable[[Study], T], request: Request | None = None
+        self, name: str, verb: Callable[[Study], T], request: IdempotencyKey | None = None
     ) -> T | Any:
         """What a verb that writes returns; of a request that was made before, what it returned
         then, as plain data.
@@ -160,7 +162,7 @@ class Desk:
         with self._taken(name) as place:
             try:
                 return await _run(place.thread, self._at, place, verb, request)
-            except Repeated as done:
+            except AlreadyApplied as done:
                 return done.answer
             finally:
                 if place.study is not None and place.study.seq:
@@ -169,19 +171,21 @@ class Desk:
     async def aside(self, name: str, view: Callable[[Study], T]) -> T:
         """A view that takes long: of a study that is opened for it, so that nobody waits."""
         async with self._aside:
-            return await self.work(self._apart, name, view)
+            return await self.run_in_pool(self._run_isolated, name, view)
 
     async def create(
-        self, make: Callable[[str], Study], name: str, request: Request | None = None
+        self, make: Callable[[str], Study], name: str, request: IdempotencyKey | None = None
     ) -> None:
         """Make a study; make: from the storage."""
         with self._taken(name) as place:
-            with suppress(Repeated):
+            with suppress(AlreadyApplied):
                 await _run(place.thread, self._make, place, make, request)
             if place.study is not None:
                 self.changes.publish(name, max(place.study.seq, 1))
 
-    def _at(self, place: Place, view: Callable[[Study], T], request: Request | None = None) -> T:
+    def _at(
+        self, place: StudyWorker, view: Callable[[Study], T], request: IdempotencyKey | None = None
+    ) -> T:
         """Another study may be there by now under the name: then that one is meant."""
         for last in (False, True):
             try:
@@ -204,13 +208,17 @@ class Desk:
         raise AssertionError
 
     def _opened(self, name: str) -> Study:
-        return Study.open(self.storage, name, engine=self.engine, timeout=self.limits.waiting)
+        return Study.open(
+            self.storage, name, engine=self.engine, timeout=self.limits.lock_timeout_s
+        )
 
-    def _apart(self, name: str, view: Callable[[Study], T]) -> T:
+    def _run_isolated(self, name: str, view: Callable[[Study], T]) -> T:
         with self._opened(name) as study:
             return view(study)
 
-    def _make(self, place: Place, make: Callable[[str], Study], request: Request | None) -> None:
+    def _make(
+        self, place: StudyWorker, make: Callable[[str], Study], request: IdempotencyKey | None
+    ) -> None:
         self.shelf.furnish()
         with once(request):
             made = make(self.storage)
@@ -218,10 +226,10 @@ class Desk:
         place.study = made
 
     @contextmanager
-    def _taken(self, name: str) -> Iterator[Place]:
+    def _taken(self, name: str) -> Iterator[StudyWorker]:
         place = self._places.get(name)
         if place is None:
-            place = self._places[name] = Place(name)
+            place = self._places[name] = StudyWorker(name)
         self._places.move_to_end(name)
         place.users += 1
         try:
@@ -252,7 +260,7 @@ class Desk:
             watched = self.changes.watched
             if watched:
                 try:
-                    for name, seq in (await self.work(self._last, watched)).items():
+                    for name, seq in (await self.run_in_pool(self._last, watched)).items():
                         self.changes.publish(name, seq)
                 except StoreError as error:  # whoever asks for something is told
                     log("warning", "unreadable", code=error.code)
@@ -268,9 +276,9 @@ class Desk:
             self._polling.cancel()
         for place in self._places.values():
             place.leave()
-            await self.work(place.thread.shutdown)
+            await self.run_in_pool(place.thread.shutdown)
         self._places.clear()
-        await self.work(self.shelf.close)
+        await self.run_in_pool(self.shelf.close)
         self._pool.shutdown(wait=True)
 
 
@@ -286,6 +294,6 @@ def warm(study: Study) -> None:
     transaction that waits for one would keep everybody else from writing.
     """
     if study.problem.d >= COMPILED_FROM:
-        twin = study.twin()
+        twin = study.clone()
         for todo in twin.ask(1):
             twin.tell(todo, {})

@@ -1,6 +1,6 @@
 """Everybody's rules side by side, on the instances of the literature, under one stopping rule."""
 
-from .contest import RULES, Contest, contest
+from .contest import RULES, Benchmark, contest
 from .report import bench
 
-__all__ = ["RULES", "Contest", "bench", "contest"]
+__all__ = ["RULES", "Benchmark", "bench", "contest"]

@@ -11,15 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ..._values import impartial
-from ...errors import CombGameError, InputError, must_be, unknown
+from ..._values import symmetric
+from ...errors import CombGameError, InputError, invalid_argument, unknown_name
 from ...problem import check_deltas
 from ...rules import RuleBase
 from ...rules.base import describe
 from ...rules.presets import PRESETS, make_rule
 from ...stopping.base import StoppingBase
 from ..campaign import Campaign, Configuration
-from ..instances import KnownInstance, suite
+from ..instances import PublishedInstance, suite
 
 BUDGETED = ("csar",)  # rules for a fixed number of rounds
 RULES = tuple(name for name in PRESETS if name not in BUDGETED)
@@ -31,7 +31,7 @@ ENUMERATED = (
 OVER = "it looks at every action in every round, and there are more than {:,}"
 
 
-class Absent(NamedTuple):
+class Excluded(NamedTuple):
     """A rule that cannot take part on an instance, and why."""
 
     rule: str
@@ -39,15 +39,15 @@ class Absent(NamedTuple):
     why: str
 
 
-class Contest(NamedTuple):
+class Benchmark(NamedTuple):
     """A campaign of rules on instances."""
 
     campaign: Campaign
     suite: str
-    instances: tuple[KnownInstance, ...]
+    instances: tuple[PublishedInstance, ...]
     rules: tuple[str, ...]
     mine: str | None  # the label of the user's rule
-    absent: tuple[Absent, ...]
+    absent: tuple[Excluded, ...]
 
 
 def contest(
@@ -59,17 +59,17 @@ def contest(
     seed: int = 0,
     delta: float = 0.1,
     threshold: str | StoppingBase = "stylised",
-    instances: Sequence[KnownInstance] | None = None,
-) -> Contest:
+    instances: Sequence[PublishedInstance] | None = None,
+) -> Benchmark:
     """Some rules (all that there are) and one of the user's on the instances of a suite. instances:
     these instead.
     """
     deltas = check_deltas(delta)
     if len(deltas) > 1:
-        raise must_be("delta", delta, "one number, such as 0.1", of="bench")
+        raise invalid_argument("delta", delta, "one number, such as 0.1", of="bench")
     for one in rules or ():
         if one not in RULES:
-            raise unknown("rule", one, RULES, of="bench")
+            raise unknown_name("rule", one, RULES, of="bench")
     chosen: dict[str, RuleBase] = {one: PRESETS[one] for one in rules or RULES}
     label = None
     if mine is not None:
@@ -89,7 +89,7 @@ def contest(
                 most,
                 seed,
                 runs,
-                impartial(rule),
+                symmetric(rule),
             )
             why = _misfit(configuration)
             if why is None:
@@ -104,13 +104,13 @@ def contest(
                     why=why,
                 )
             else:
-                absent.append(Absent(shown, instance.name, why))
-    return Contest(
+                absent.append(Excluded(shown, instance.name, why))
+    return Benchmark(
         Campaign(f"bench {name}", tuple(made)), name, where, tuple(chosen), label, tuple(absent)
     )
 
 
-def cap(instance: KnownInstance) -> int:
+def cap(instance: PublishedInstance) -> int:
     """How many rounds a run may take: two digits of CAP characteristic times."""
     most = max(CAP * instance.time, SHORTEST)
     scale = 10 ** (math.floor(math.log10(most)) - 1)
@@ -119,11 +119,11 @@ def cap(instance: KnownInstance) -> int:
 
 def _misfit(configuration: Configuration) -> str | None:
     """Why a rule cannot be played somewhere; None if it can."""
-    size = configuration.instance.problem.actions.size()
+    size = configuration.instance.problem.actions.n_sets()
     if getattr(getattr(configuration.rule, "learner", None), "on_simplex", False):
         return None if size is not None and size <= ENUMERATED else OVER.format(ENUMERATED)
     try:
-        configuration.rule.setup(configuration.instance.problem.maximised)
+        configuration.rule.bind(configuration.instance.problem.as_maximisation)
     except CombGameError as error:
         return str(error)
     return None
@@ -169,11 +169,11 @@ def _made(what: str, path: str, verb: str, kind: str) -> Any:
     """
     module, _, name = path.partition(":")
     if not module or not name:
-        raise must_be(what, path, "module:Name, such as my_parts:Mine")
+        raise invalid_argument(what, path, "module:Name, such as my_parts:Mine")
     found = imported(what, module)
     if not hasattr(found, name):
         fitting = [one for one, value in vars(found).items() if hasattr(value, verb)]
-        raise unknown(what, name, fitting, of=module)
+        raise unknown_name(what, name, fitting, of=module)
     made: Any = getattr(found, name)
     if not hasattr(made, verb):
         raise InputError(

@@ -17,7 +17,7 @@ WIDEST = 5.0  # of the picture
 LEVEL = 0.025  # the probability of a wrong "yes", and of a wrong "no", on an instance
 
 
-class Place(NamedTuple):
+class ProfileEntry(NamedTuple):
     """A rule on an instance: its mean over the least mean there, and whether it is near the best:
     "yes", "no", or "open" where the runs cannot tell.
     """
@@ -34,7 +34,7 @@ def places(
     rows: Sequence[Row],
     rules: Sequence[str],
     unmade: Collection[tuple[str, str]] = (),
-) -> list[Place]:
+) -> list[ProfileEntry]:
     """Every rule on every instance. unmade: rules and instances whose runs have not been made yet.
     What is not known of them is open, and so is whether anybody who looks near the best there is.
 
@@ -53,13 +53,13 @@ def places(
             row = here.get(rule)
             if row is None:
                 known = "open" if (rule, instance) in unmade else "no"
-                made.append(Place(instance, rule, math.inf, False, known))
+                made.append(ProfileEntry(instance, rule, math.inf, False, known))
                 continue
             near, against = _near(row, [other for other in played if other is not row])
             if near == "yes" and missing:
                 near = "open"
             ratio, capped = row["mean"] / least, row["capped"] > 0
-            made.append(Place(instance, rule, ratio, capped, near, against))
+            made.append(ProfileEntry(instance, rule, ratio, capped, near, against))
     return made
 
 
@@ -90,7 +90,7 @@ def _near(row: Row, others: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
     return ("open", tuple(unknown)) if unknown else ("yes", ())
 
 
-def share(found: Sequence[Place], rule: str, factor: float) -> float:
+def share(found: Sequence[ProfileEntry], rule: str, factor: float) -> float:
     """The share of instances on which a rule is within a factor of the best one, of those that it
     has been played on or cannot be; 0 if there are none yet.
     """
@@ -98,17 +98,17 @@ def share(found: Sequence[Place], rule: str, factor: float) -> float:
     return sum(one.ratio <= factor and not one.capped for one in own) / max(len(own), 1)
 
 
-def unplayed(one: Place) -> bool:
+def unplayed(one: ProfileEntry) -> bool:
     """Whether its runs are still to be made."""
     return one.ratio == math.inf and one.verdict == "open"
 
 
-def ranked(found: Sequence[Place], rules: Sequence[str]) -> list[str]:
+def ranked(found: Sequence[ProfileEntry], rules: Sequence[str]) -> list[str]:
     """The rules, those that are near the best most often first."""
     return sorted(rules, key=lambda rule: [-share(found, rule, one) for one in (NEAR, 1.5, 3.0)])
 
 
-def picture(found: Sequence[Place], rules: Sequence[str], mine: str | None) -> Any:
+def picture(found: Sequence[ProfileEntry], rules: Sequence[str], mine: str | None) -> Any:
     """Share of instances against the factor, one step line per rule."""
     made, axis = figure(width=7.2, height=4.6)
     others = [rule for rule in rules if rule not in STYLES]

@@ -17,14 +17,25 @@ from ..._display.plotting import save as save_figure
 from ..._display.text import as_csv, count, markdown
 from ..._fingerprint import foreign
 from ..._version import __version__
-from ...errors import InputError, whole
+from ...errors import InputError, check_int
 from ...simulation.result import error_interval
 from ..campaign import Campaign, Configuration
 from ..campaign.campaign import LEAST
 from ..campaign.report import duration
 from ..campaign.store import open_store
-from .contest import CAP, SHORTEST, Contest
-from .profile import FACTORS, LEVEL, NEAR, Place, Row, picture, places, ranked, share, unplayed
+from .contest import CAP, SHORTEST, Benchmark
+from .profile import (
+    FACTORS,
+    LEVEL,
+    NEAR,
+    ProfileEntry,
+    Row,
+    picture,
+    places,
+    ranked,
+    share,
+    unplayed,
+)
 
 # rules by the names that publications give them
 ALSO_HERE = {
@@ -35,7 +46,7 @@ ALSO_HERE = {
 OURS = "frank-wolfe"  # the default rule of studies, which the page asks about
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     title: str
     said: str
     head: list[str]
@@ -43,9 +54,9 @@ class Table(NamedTuple):
     left: int = 1
 
 
-def tables(contest: Contest, rows: Sequence[Row]) -> list[Table]:
+def tables(contest: Benchmark, rows: Sequence[Row]) -> list[PageTable]:
     """All tables of the page."""
-    found = standing(contest, rows)
+    found = progress(contest, rows)
     rules = ranked(found, contest.rules)
     return [
         _profile(found, rules),
@@ -57,7 +68,7 @@ def tables(contest: Contest, rows: Sequence[Row]) -> list[Table]:
     ]
 
 
-def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
+def sentences(contest: Benchmark, rows: Sequence[Row]) -> list[str]:
     """What the page begins with."""
     runs = {row["runs"] for row in rows}
     many = f"{min(runs):,}" if len(runs) == 1 else f"{min(runs):,} to {max(runs):,}"
@@ -70,7 +81,7 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
             f" {count(extra, 'line')} of {len(rows):,} {'has' if extra == 1 else 'have'} more than "
             f"{planned:,} runs, because so many could not tell who is near the best."
         )
-    fixed = sorted({c.label for c in contest.campaign.configurations if not c.relabel})
+    fixed = sorted({c.label for c in contest.campaign.configurations if not c.shuffle_arms})
     labels = "the arms are relabelled in every run"
     if fixed:
         labels += f", but for {', '.join(fixed)}, which may go by their numbers"
@@ -81,16 +92,16 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
         f"given up after {CAP:g} characteristic times (at least {SHORTEST:,} rounds); such means "
         f"are marked with >=. combgame {__version__}.{more}",
     ]
-    found = standing(contest, rows)
-    return [*made, *(verdict(found, rule) for rule in asked(contest))]
+    found = progress(contest, rows)
+    return [*made, *(comparison_verdict(found, rule) for rule in asked(contest))]
 
 
-def asked(contest: Contest) -> tuple[str, ...]:
+def asked(contest: Benchmark) -> tuple[str, ...]:
     """The rules whose place the page begins with."""
     return tuple(dict.fromkeys(str(one) for one in (contest.mine, OURS) if one in contest.rules))
 
 
-def verdict(found: Sequence[Place], rule: str) -> str:
+def comparison_verdict(found: Sequence[ProfileEntry], rule: str) -> str:
     """On how many instances a rule is near the best one beyond doubt, and where it is not."""
     own = [one for one in found if one.rule == rule]
     said = {word: [one for one in own if one.verdict == word] for word in ("yes", "no", "open")}
@@ -110,19 +121,19 @@ def verdict(found: Sequence[Place], rule: str) -> str:
     return text + "."
 
 
-def _how_far(one: Place) -> str:
+def _how_far(one: ProfileEntry) -> str:
     if one.ratio == math.inf:
         return "it cannot take part"
     return f"{one.ratio:.2f}" + (", and some of its runs were given up" if one.capped else "")
 
 
-def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
+def _profile(found: Sequence[ProfileEntry], rules: Sequence[str]) -> PageTable:
     cells = []
     for rule in rules:
         played = sum(not unplayed(one) for one in found if one.rule == rule)
         shares = (f"{share(found, rule, one):.0%}" if played else "-" for one in FACTORS)
         cells.append([rule, *shares, f"{played}"])
-    return Table(
+    return PageTable(
         "How often a rule is near the best one",
         "The share of instances on which its mean number of rounds is at most so many times the "
         "least mean there; of instances, those whose runs are still to be made left out. Where a "
@@ -134,7 +145,7 @@ def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
     )
 
 
-def _errors(rows: Sequence[Row], rules: Sequence[str]) -> Table:
+def _errors(rows: Sequence[Row], rules: Sequence[str]) -> PageTable:
     cells = []
     for rule in rules:
         own = [row for row in rows if row["rule"] == rule]
@@ -154,7 +165,7 @@ def _errors(rows: Sequence[Row], rules: Sequence[str]) -> Table:
                 f"{sum(row['capped'] for row in own):,}",
             ]
         )
-    return Table(
+    return PageTable(
         "Errors",
         "Runs that stopped with a wrong answer, with the exact 95 % interval (Clopper-Pearson), "
         "the worst instance, and runs that were given up. Rules have more runs where they are hard "
@@ -164,7 +175,7 @@ def _errors(rows: Sequence[Row], rules: Sequence[str]) -> Table:
     )
 
 
-def _by_suite(contest: Contest, rows: Sequence[Row], rules: Sequence[str]) -> Iterable[Table]:
+def _by_suite(contest: Benchmark, rows: Sequence[Row], rules: Sequence[str]) -> Iterable[PageTable]:
     for suite in dict.fromkeys(one.suite for one in contest.instances):
         names = [one.name for one in contest.instances if one.suite == suite]
         here = [row for row in rows if row["instance"] in names]
@@ -186,10 +197,10 @@ def _by_suite(contest: Contest, rows: Sequence[Row], rules: Sequence[str]) -> It
                 ]
                 for name, own in played.items()
             ]
-            yield Table(f"{title}: {suite}", said, ["instance", *limits, *taking], cells)
+            yield PageTable(f"{title}: {suite}", said, ["instance", *limits, *taking], cells)
 
 
-def _watched(contest: Contest) -> bool:
+def _watched(contest: Benchmark) -> bool:
     """Whether the user's rule is not this package's."""
     return any(c.label == contest.mine and foreign(c.rule) for c in contest.campaign.configurations)
 
@@ -233,7 +244,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
 )
 
 
-def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
+def _published(contest: Benchmark, rows: Sequence[Row]) -> Iterable[PageTable]:
     cells = []
     for one in contest.instances:
         ours = {row["rule"]: row for row in rows if row["instance"] == one.name}
@@ -244,7 +255,7 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
             here = f"{best['rule']}: {_mean(best)}"
             cells.append([one.name, rule, f"{mean:,.0f}", shown, here, one.source])
     if cells:
-        yield Table(
+        yield PageTable(
             "Published figures",
             "Mean rounds as the source states them, beside the means of the same rule and of the "
             "best on this page. P-FWS's are "
@@ -260,18 +271,18 @@ def _runs(rows: Sequence[Row]) -> dict[tuple[str, str], int]:
     return {(row["rule"], row["instance"]): row["runs"] for row in rows}
 
 
-def standing(contest: Contest, rows: Sequence[Row]) -> list[Place]:
+def progress(contest: Benchmark, rows: Sequence[Row]) -> list[ProfileEntry]:
     """Every rule on every instance, as far as is known."""
     return places(rows, contest.rules, unmade(contest, rows))
 
 
-def unmade(contest: Contest, rows: Sequence[Row]) -> set[tuple[str, str]]:
+def unmade(contest: Benchmark, rows: Sequence[Row]) -> set[tuple[str, str]]:
     """Rules and instances that are to meet and have no line yet."""
     wanted = {(one.label, one.instance.name) for one in contest.campaign.configurations}
     return wanted - _runs(rows).keys()
 
 
-def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
+def _unfinished(contest: Benchmark, rows: Sequence[Row]) -> Iterable[PageTable]:
     made = _runs(rows)
     short: dict[str, list[str]] = {}
     for one in contest.campaign.configurations:
@@ -279,7 +290,7 @@ def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
         if runs < one.runs:
             short.setdefault(one.label, []).append(f"{one.instance.name} ({runs or 'none'})")
     if short:
-        yield Table(
+        yield PageTable(
             "Lines that have fewer runs",
             "Cheap lines are made first, so these are the ones whose runs take longest. What has "
             f"fewer than {LEAST} runs is left out everywhere else; of such an instance it is open "
@@ -290,13 +301,13 @@ def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
         )
 
 
-def _absent(contest: Contest) -> Iterable[Table]:
+def _absent(contest: Benchmark) -> Iterable[PageTable]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in contest.absent:
         reasons.setdefault((one.rule, one.why), []).append(one.instance)
     cells = [[rule, ", ".join(where), why] for (rule, why), where in reasons.items()]
     if cells:
-        yield Table(
+        yield PageTable(
             "Who could not take part",
             "Rules that are not defined on an instance, or refuse its size.",
             ["rule", "instances", "why"],
@@ -305,7 +316,9 @@ def _absent(contest: Contest) -> Iterable[Table]:
         )
 
 
-def as_markdown(contest: Contest, rows: Sequence[Row], command: str, spent: str, drawn: str) -> str:
+def as_markdown(
+    contest: Benchmark, rows: Sequence[Row], command: str, spent: str, drawn: str
+) -> str:
     """drawn: the file of the profile's picture, beside the page."""
     parts = ["# The bench", f"Made by `{command}`, {spent}.", *sentences(contest, rows)]
     parts.append(f"![performance profile]({drawn})")
@@ -315,9 +328,9 @@ def as_markdown(contest: Contest, rows: Sequence[Row], command: str, spent: str,
     return "\n\n".join(parts) + "\n"
 
 
-def as_html(contest: Contest, rows: Sequence[Row], command: str, spent: str) -> str:
+def as_html(contest: Benchmark, rows: Sequence[Row], command: str, spent: str) -> str:
     """One file that stands alone."""
-    found = standing(contest, rows)
+    found = progress(contest, rows)
     drawn = picture(found, ranked(found, contest.rules), contest.mine)
     label = "Performance profile: share of instances within a factor of best"
     return render(
@@ -331,7 +344,7 @@ def as_html(contest: Contest, rows: Sequence[Row], command: str, spent: str) -> 
     )
 
 
-def _sources(contest: Contest) -> tuple[list[str], list[list[str]]]:
+def _sources(contest: Benchmark) -> tuple[list[str], list[list[str]]]:
     sources: dict[tuple[str, str], list[str]] = {}
     for one in contest.instances:
         sources.setdefault((one.source, one.date), []).append(one.name)
@@ -339,11 +352,11 @@ def _sources(contest: Contest) -> tuple[list[str], list[list[str]]]:
     return ["instances", "source", "date"], cells
 
 
-def as_text(contest: Contest, rows: Sequence[Row]) -> str:
+def as_text(contest: Benchmark, rows: Sequence[Row]) -> str:
     """For a terminal: the verdicts and the profile."""
     from ..._display.text import aligned
 
-    placed = standing(contest, rows)
+    placed = progress(contest, rows)
     found = _profile(placed, ranked(placed, contest.rules))
     return "\n\n".join([*sentences(contest, rows), aligned(found.head, found.cells), found.said])
 
@@ -352,7 +365,7 @@ STORE, PAGE, HTML, TABLE, PROFILE = "bench.db", "bench.md", "bench.html", "bench
 
 
 def bench(
-    contest: Contest,
+    contest: Benchmark,
     out: str | Path,
     jobs: int = 1,
     cluster: str | None = None,
@@ -373,7 +386,7 @@ def bench(
         folder.mkdir(parents=True, exist_ok=True)
     if decide is not None:
         least = contest.campaign.configurations[0].runs + 1
-        decide = whole("decide", decide, least, of="bench")
+        decide = check_int("decide", decide, least, of="bench")
 
     def played(campaign: Campaign) -> list[dict[str, Any]]:
         if so_far:
@@ -404,13 +417,13 @@ def bench(
     return rows
 
 
-def undecided(contest: Contest, rows: Sequence[Row], runs: int) -> tuple[Configuration, ...]:
+def undecided(contest: Benchmark, rows: Sequence[Row], runs: int) -> tuple[Configuration, ...]:
     """With so many runs: every rule that the page asks about where the rows cannot tell whether it
     is near the best, and those that it is not told apart from.
     """
     found = [
         one
-        for one in standing(contest, rows)
+        for one in progress(contest, rows)
         if one.rule in asked(contest) and one.verdict == "open"
     ]
     wanted = {(one.instance, rule) for one in found for rule in (one.rule, *one.against)}
@@ -422,10 +435,10 @@ def undecided(contest: Contest, rows: Sequence[Row], runs: int) -> tuple[Configu
 
 
 def write(
-    contest: Contest, rows: list[dict[str, Any]], folder: Path, command: str, spent: str
+    contest: Benchmark, rows: list[dict[str, Any]], folder: Path, command: str, spent: str
 ) -> None:
     """The page, in both forms, with its table and its picture."""
-    found = standing(contest, rows)
+    found = progress(contest, rows)
     save_figure(picture(found, ranked(found, contest.rules), contest.mine), folder / PROFILE)
     text = as_markdown(contest, rows, command, spent, f"{PROFILE}.svg")
     save(folder / PAGE, text)

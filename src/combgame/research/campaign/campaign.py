@@ -7,9 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from ..._display.files import PRIVATE, check_mode, check_path
-from ...errors import SEED, CombGameError, InputError, must_be, real, said_by, whole
+from ...errors import (
+    SEED,
+    CombGameError,
+    InputError,
+    check_int,
+    error_from,
+    invalid_argument,
+    is_real,
+)
 from ...io import problem_from, read_toml, rule_from
-from ...io.parsing import Place
+from ...io.parsing import Location
 from ...problem import check_deltas
 from ...rules import RuleBase
 from ...rules.base import brought, describe
@@ -17,7 +25,7 @@ from ...rules.presets import make_rule
 from ...stopping.base import StoppingBase
 from .execution import run_campaign
 from .report import report
-from .spec import Configuration, Instance, Specification, label_of
+from .spec import CampaignSpec, Configuration, Instance, label_of
 from .store import open_store
 
 KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "relabel", "rules", "problems")
@@ -26,7 +34,7 @@ LEAST = 10  # runs of a configuration that is shown before it is complete
 
 
 @dataclass(frozen=True)
-class Campaign(Specification):
+class Campaign(CampaignSpec):
     """A named list of configurations; `Campaign.cross` makes the usual one.
 
     >>> import combgame as cg
@@ -49,7 +57,7 @@ class Campaign(Specification):
         runs: int = 100,
         seed: int = 0,
         max_rounds: int = 10**6,
-        relabel: bool = False,
+        shuffle_arms: bool = False,
     ) -> "Campaign":
         """Every rule on every problem with every threshold. rules: a list, or labels -> rules.
         relabel: as in `simulate`.
@@ -57,9 +65,11 @@ class Campaign(Specification):
         if not isinstance(problems, list | tuple) or not all(
             isinstance(one, Instance) for one in problems
         ):
-            raise must_be("problems", problems, "a list of instances, such as [cg.Instance(...)]")
+            raise invalid_argument(
+                "problems", problems, "a list of instances, such as [cg.Instance(...)]"
+            )
         if not isinstance(rules, list | tuple | Mapping):
-            raise must_be("rules", rules, "a list of rules, or labels -> rules")
+            raise invalid_argument("rules", rules, "a list of rules, or labels -> rules")
         named = (
             dict(rules) if isinstance(rules, Mapping) else {label_of(rule): rule for rule in rules}
         )
@@ -68,13 +78,13 @@ class Campaign(Specification):
         )
         if not thresholds or not all(isinstance(word, str | StoppingBase) for word in thresholds):
             what = "a name, such as 'proved', an object that derives from StoppingBase, or a list"
-            raise must_be("threshold", threshold, what)
+            raise invalid_argument("threshold", threshold, what)
         deltas, runs, seed = (
             tuple(check_deltas(delta)),
-            whole("runs", runs, 1),
-            whole("seed", seed, 0, most=SEED),
+            check_int("runs", runs, 1),
+            check_int("seed", seed, 0, most=SEED),
         )
-        max_rounds = whole("max_rounds", max_rounds, 1)
+        max_rounds = check_int("max_rounds", max_rounds, 1)
         configurations = []
         for instance in problems:
             for word in thresholds:
@@ -88,7 +98,15 @@ class Campaign(Specification):
                         shown += f", stopped by {word}"
                     configurations.append(
                         Configuration(
-                            instance, shown, chosen, word, deltas, max_rounds, seed, runs, relabel
+                            instance,
+                            shown,
+                            chosen,
+                            word,
+                            deltas,
+                            max_rounds,
+                            seed,
+                            runs,
+                            shuffle_arms,
                         )
                     )
         return Campaign(name, tuple(configurations))
@@ -115,7 +133,7 @@ class Campaign(Specification):
         return run_campaign(
             self,
             check_path("path", path),
-            whole("jobs", jobs, 1),
+            check_int("jobs", jobs, 1),
             cluster,
             engine,
             progress,
@@ -128,7 +146,7 @@ class Campaign(Specification):
         have `least` of them, with as many as there are from the first on without a gap. (What comes
         after a gap was made sooner than that, and so is rather short.)
         """
-        least = whole("least", least, 1)
+        least = check_int("least", least, 1)
         store, _ = open_store(check_path("path", path))
         with store:
             begun = {c["key"] for c in store.configurations()}
@@ -155,7 +173,7 @@ def read_campaign(path: str | Path) -> Campaign:
     docs/campaigns.md.
     """
     path = check_path("path", path)
-    root, data = Place(str(path)), read_toml(path)
+    root, data = Location(str(path)), read_toml(path)
     unread = sorted(set(data) - set(KEYS))
     if unread:
         raise root.unknown_key(unread[0], KEYS)
@@ -171,14 +189,14 @@ def read_campaign(path: str | Path) -> Campaign:
             runs=data.get("runs", 100),
             seed=data.get("seed", 0),
             max_rounds=data.get("max_rounds", 10**6),
-            relabel=data.get("relabel", False),
+            shuffle_arms=data.get("relabel", False),
         )
     except CombGameError as error:
-        raise said_by(type(error), error.sentence.within(where=str(path))) from None
+        raise error_from(type(error), error.sentence.with_context(where=str(path))) from None
 
 
 def _instances(given: Any, path: Path) -> Iterable[Instance]:
-    root = Place(str(path)).at("problems")
+    root = Location(str(path)).at("problems")
     if not isinstance(given, list) or not given or not all(isinstance(p, dict) for p in given):
         what = "one or more [[problems]] tables, inline or with file = 'problem.toml'"
         raise root.must_be(given, what)
@@ -186,8 +204,8 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
     for number, table in enumerate(given):
         table, at = dict(table), root.at(number)
         name, x, file = table.pop("name", None), table.pop("x", None), table.pop("file", None)
-        level_sd = table.pop("level_sd", 0.0)
-        if x is not None and not (real(x) and math.isfinite(x)):
+        batch_sd = table.pop("batch_sd", 0.0)
+        if x is not None and not (is_real(x) and math.isfinite(x)):
             raise at.at("x").must_be(x, "a number: where the problem stands in a plot")
         if file is not None:
             if table:
@@ -195,7 +213,7 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
                 other = next(iter(table))
                 twice = InputError("beside-file", text, remedy=remedy, other=other, file=file)
                 raise at.within(twice)
-            at = Place(str(path.parent / str(file)))
+            at = Location(str(path.parent / str(file)))
             table = read_toml(at.where)
         problem, means = problem_from(table, at)
         if means is None:
@@ -206,13 +224,13 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
             name if name is not None else Path(str(file)).stem if file else f"problem {number + 1}"
         )
         if name in names:
-            raise root.within(twin(name, "name"))
+            raise root.within(resolve_instance(name, "name"))
         names.add(name)
-        yield Instance(name, problem, tuple(means), x, level_sd=level_sd)
+        yield Instance(name, problem, tuple(means), x, batch_sd=batch_sd)
 
 
 def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:
-    root = Place(str(path)).at("rules")
+    root = Location(str(path)).at("rules")
     if not isinstance(given, list) or not given:
         what = "a list of at least one rule, such as rules = ['lloo', 'uniform']"
         raise root.must_be(given, what)
@@ -221,12 +239,12 @@ def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:
         rule = rule_from(entry, root.at(number))
         label = entry if isinstance(entry, str) else str(entry.get("label", describe(rule)))
         if label in labels:
-            raise root.within(twin(label, "label"))
+            raise root.within(resolve_instance(label, "label"))
         labels.add(label)
         yield label, rule
 
 
-def twin(name: str, kind: str) -> InputError:
+def resolve_instance(name: str, kind: str) -> InputError:
     """Two with the same name; kind: how it is called, a name or a label."""
     text, remedy = "two are called {name!r}", "give one of them another {kind}"
     return InputError("same-name", text, remedy=remedy, name=name, kind=kind)

@@ -21,26 +21,28 @@ from typing import Any
 
 from ..._display.progress import waiting
 from ..._fingerprint import digest
-from ..._messages import Sentence
+from ..._messages import Message
 from ..._version import __version__
 from ...engine.state import arms_of
 from ...errors import CombGameError, EngineError, InputError, StoreError
 from ...problem import Problem
-from ...simulation.cuda import PORTION, OnCard
+from ...simulation.cuda import PORTION, CudaSimulation
 from ...simulation.runner import CARD, TEMPLATES, Runner, RunResult
 from ...theory.complexity import Complexity, least_time, lower_bound
-from ...theory.stopping_time import limit
-from .executors import Here, Pool, open_pool
+from ...theory.stopping_time import oracle_stopping_time
+from .executors import InlineExecutor, WorkerPool, open_pool
 from .lock import locked
 from .report import Stored, bar, remarks, report
-from .spec import Configuration, Specification
-from .store import Chunk, Row, Store, open_store
+from .spec import CampaignSpec, Configuration
+from .store import RunChunk, RunRow, Store, open_store
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
 
 
-def work(configuration: Configuration, first: int, number: int, engine: str, sources: str) -> Chunk:
+def run_chunk(
+    configuration: Configuration, first: int, number: int, engine: str, sources: str
+) -> RunChunk:
     """Runs first .. first + number - 1, in whichever process this is."""
     if sources != here():
         text = "worker {worker} has combgame {theirs}, but the campaign was started with {ours}"
@@ -54,14 +56,14 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
         found = card.batch(first, number)
         each = (time.perf_counter() - began) / number
         made = [
-            RunResult(found.stops[k], found.winners[k], int(found.rounds[k]), {}, each)
+            RunResult(found.stopping_times[k], found.recommended[k], int(found.rounds[k]), {}, each)
             for k in range(number)
         ]
         rows = [_row(result, first + k, best) for k, result in enumerate(made)]
         who = f"{worker()}, {card.name}"
-        return Chunk(configuration.key, first, rows, sources, who, time.perf_counter() - began)
+        return RunChunk(configuration.key, first, rows, sources, who, time.perf_counter() - began)
     rows = [_row(runner.run(run), run, best) for run in range(first, first + number)]
-    return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
+    return RunChunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
 
 
 @cache
@@ -78,10 +80,10 @@ def worker() -> str:
 
 
 @lru_cache(maxsize=4)
-def _on_card(configuration: Configuration) -> OnCard | None:
+def _on_card(configuration: Configuration) -> CudaSimulation | None:
     """The runs of a configuration on a card; None: its parts stay on the processor."""
     try:
-        return OnCard(configuration.runner(CARD), TEMPLATES)
+        return CudaSimulation(configuration.runner(CARD), TEMPLATES)
     except EngineError as error:
         if error.code in ("card-part", "card-memory", "card-compile"):
             return None
@@ -93,20 +95,20 @@ def _runner(configuration: Configuration, engine: str) -> Runner:
     return configuration.runner(engine)
 
 
-def _row(result: RunResult, run: int, best: tuple[int, ...]) -> Row:
-    stops = [int(stop) for stop in result.stops]
+def _row(result: RunResult, run: int, best: tuple[int, ...]) -> RunRow:
+    stops = [int(stop) for stop in result.stopping_times]
     answers = [
         [int(a) for a in arms_of(winner)] if stop >= 0 else []
-        for winner, stop in zip(result.winners, stops, strict=True)
+        for winner, stop in zip(result.recommended, stops, strict=True)
     ]
     correct = [
         stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)
     ]
-    return Row(run, stops, answers, correct, result.rounds, result.figures, result.seconds)
+    return RunRow(run, stops, answers, correct, result.rounds, result.figures, result.seconds)
 
 
 @dataclass
-class Share:
+class ConfigurationProgress:
     """What is left to do of a configuration."""
 
     configuration: Configuration
@@ -146,21 +148,21 @@ class Share:
 
 
 @dataclass
-class Driver:
+class Coordinator:
     """Hands out chunks, stores what comes back, starts again what a dead worker had."""
 
     store: Store
-    pool: Pool
-    shares: list[Share]
+    pool: WorkerPool
+    shares: list[ConfigurationProgress]
     engine: str
     stored: Stored
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
     # out when a worker died: each is tried alone
-    suspects: list[tuple[Share, int, int]] = field(default_factory=list)
+    suspects: list[tuple[ConfigurationProgress, int, int]] = field(default_factory=list)
 
     def run(self) -> None:
         sources = here()
-        pending: dict[Future[Chunk], tuple[Share, int, int]] = {}
+        pending: dict[Future[RunChunk], tuple[ConfigurationProgress, int, int]] = {}
         untried = [share for share in self.shares if share.missing]
         while True:
             while len(pending) < self._room() and (task := self._next(untried)) is not None:
@@ -186,9 +188,15 @@ class Driver:
             )
 
     def _room(self) -> int:
-        return 1 if self.suspects or isinstance(self.pool.executor, Here) else 2 * self.pool.workers
+        return (
+            1
+            if self.suspects or isinstance(self.pool.executor, InlineExecutor)
+            else 2 * self.pool.workers
+        )
 
-    def _next(self, untried: list[Share]) -> "tuple[Share, int, int] | None":
+    def _next(
+        self, untried: list[ConfigurationProgress]
+    ) -> "tuple[ConfigurationProgress, int, int] | None":
         if self.suspects:
             return self.suspects.pop()
         if untried:
@@ -199,23 +207,25 @@ class Driver:
             ready = timed or [share for share in left if share.out == 0]
             if not ready:
                 return None
-            share = min(ready, key=Share.ahead)
+            share = min(ready, key=ConfigurationProgress.ahead)
         return share, *share.cut(self.pool.workers, self.engine == CARD)
 
-    def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:
+    def _submit(
+        self, task: tuple[ConfigurationProgress, int, int], sources: str
+    ) -> Future[RunChunk]:
         share, first, number = task
         try:
             return self.pool.executor.submit(
-                work, share.configuration, first, number, self.engine, sources
+                run_chunk, share.configuration, first, number, self.engine, sources
             )
         except Exception as error:
             if not _died(error):
                 raise
-            failed: Future[Chunk] = Future()  # a worker died since the last chunk came back
+            failed: Future[RunChunk] = Future()  # a worker died since the last chunk came back
             failed.set_exception(error)
             return failed
 
-    def _take(self, future: Future[Chunk], task: tuple[Share, int, int]) -> bool:
+    def _take(self, future: Future[RunChunk], task: tuple[ConfigurationProgress, int, int]) -> bool:
         """Store a finished chunk; False if its worker died, and then its runs are to be made
         again.
         """
@@ -279,7 +289,7 @@ def _died(error: Exception) -> bool:
 
 
 def run_campaign(
-    campaign: Specification,
+    campaign: CampaignSpec,
     path: Path,
     jobs: int,
     cluster: str | None,
@@ -303,15 +313,15 @@ def run_campaign(
                     "They are kept: if what was changed in between changes runs, use a new file"
                 )
                 about = {"path": str(path), "others": " and by ".join(others), "here": here()}
-                say(str(Sentence("made-by-others", text, remedy=remedy, **about)))
+                say(str(Message("made-by-others", text, remedy=remedy, **about)))
             limits = f"the limits of the problems of {campaign.name}"
             with waiting(f"working out {limits}", f"worked out {limits}", progress):
                 store.register(campaign, references(campaign.configurations, store))
             mine = {c.instance.name for c in campaign.configurations}
             for said in remarks([c for c in store.configurations() if c["instance"] in mine]):
-                say(str(said.within(where=str(path))))
+                say(str(said.with_context(where=str(path))))
             shares = [
-                Share(c, sorted(set(range(c.runs)) - store.stored(c.key)))
+                ConfigurationProgress(c, sorted(set(range(c.runs)) - store.stored(c.key)))
                 for c in campaign.configurations
             ]
             total = sum(len(share.missing) for share in shares)
@@ -321,7 +331,7 @@ def run_campaign(
                     open_pool(jobs, cluster) as pool,
                     bar(campaign.runs, done, name, progress) as stored,
                 ):
-                    Driver(store, pool, shares, engine, stored).run()
+                    Coordinator(store, pool, shares, engine, stored).run()
             return report(store, {c.key: c.runs for c in campaign.configurations})
 
 
@@ -344,14 +354,15 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
         bounds = [lower_bound(runner.problem, solved, delta) for delta in c.deltas]
         stopping = runner.stopping
         ends = [
-            limit(stopping, runner.problem, runner.means, solved, k) for k in range(len(c.deltas))
+            oracle_stopping_time(stopping, runner.problem, runner.means, solved, k)
+            for k in range(len(c.deltas))
         ]
         compared.append(
             {
                 "best": list(best),
                 "answer": runner.problem.label(best),
-                "time": solved.time,
-                "gap": solved.gap,
+                "time": solved.characteristic_time,
+                "gap": solved.duality_gap,
                 "bounds": [None if math.isnan(bound) else bound for bound in bounds],
                 "limits": [None if math.isnan(end) else end for end in ends],
                 "validity": str(stopping.validity),

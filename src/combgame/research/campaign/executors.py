@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..._messages import Option, Shown
-from ...errors import InputError, must_be, needs_extra
+from ..._messages import OptionHint, ReprText
+from ...errors import InputError, invalid_argument, missing_extra
 
 ANSWER = 20.0  # seconds in which a scheduler must answer; its workers may take a little longer
 
 
-class Here(Executor):
+class InlineExecutor(Executor):
     """Work in this process, when it is asked for."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -30,7 +30,7 @@ class Here(Executor):
 
 
 @dataclass
-class Pool:
+class WorkerPool:
     """Workers, and a way to replace them when one has died."""
 
     workers: int
@@ -39,12 +39,12 @@ class Pool:
 
 
 @contextmanager
-def open_pool(jobs: int, cluster: str | None) -> Iterator[Pool]:
+def open_pool(jobs: int, cluster: str | None) -> Iterator[WorkerPool]:
     if cluster is not None:
         with _dask(jobs, cluster) as pool:
             yield pool
     elif jobs == 1:
-        yield Pool(1, Here())
+        yield WorkerPool(1, InlineExecutor())
     else:
         from joblib.externals.loky import get_reusable_executor
 
@@ -57,7 +57,7 @@ def open_pool(jobs: int, cluster: str | None) -> Iterator[Pool]:
                 initargs=(os.getpid(),),
             )
 
-        pool = Pool(jobs, start(), start)
+        pool = WorkerPool(jobs, start(), start)
         try:
             yield pool
         finally:
@@ -77,17 +77,17 @@ def _ends_with(driver: int) -> None:
 
 
 @contextmanager
-def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
+def _dask(jobs: int, cluster: str) -> Iterator[WorkerPool]:
     """A scheduler's address, or "local": a cluster of `jobs` processes on this machine."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise needs_extra("a cluster (dask.distributed)", "cluster") from None
+        raise missing_extra("a cluster (dask.distributed)", "cluster") from None
     secret = "@" in cluster or "?" in cluster  # perhaps: then it is not shown
     if cluster != "local" and (secret or "://" not in cluster):
-        shown = Shown("<not shown>") if secret else cluster
+        shown = ReprText("<not shown>") if secret else cluster
         what = "a scheduler's address, such as tcp://host:8786, without a user or options"
-        raise must_be("cluster", shown, what, "give 'local' for one on this machine")
+        raise invalid_argument("cluster", shown, what, "give 'local' for one on this machine")
     local = None
     try:
         # the port of its web page is any that is free: several may run side by side
@@ -105,7 +105,7 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
         why = " ".join(str(error).split()) or type(error).__name__
         if cluster == "local":
             text, remedy = "cluster = 'local' cannot be started ({why})", "use {jobs} without it"
-            how = Option("jobs", jobs)
+            how = OptionHint("jobs", jobs)
             raise InputError("no-local-cluster", text, remedy=remedy, why=why, jobs=how) from error
         text = "cluster = {cluster!r}: no scheduler answers there ({why})"
         remedy = "start one with `dask scheduler`"
@@ -116,7 +116,7 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
         except TimeoutError as error:
             text, remedy = "cluster = {cluster!r} has no workers", "start `dask worker {cluster}`"
             raise InputError("no-workers", text, remedy=remedy, cluster=cluster) from error
-        yield Pool(sum(client.nthreads().values()), client.get_executor(pure=False))
+        yield WorkerPool(sum(client.nthreads().values()), client.get_executor(pure=False))
     finally:
         client.close()
         if local is not None:

@@ -19,24 +19,24 @@ import numpy as np
 
 from ..._display import progress as _progress
 from ..._display.text import Column, rendered
-from ..._messages import Sentence, legible
+from ..._messages import Message, escape_control
 from ...simulation.result import summary
 from ...simulation.runner import RELABELLED, drawn
-from .store import Chunk, Row, Store
+from .store import RunChunk, RunRow, Store
 
 TRYING = "compiling and trying each configuration"
-Stored = Callable[[Chunk, float | None], None]  # a chunk is; about so many seconds are left
+Stored = Callable[[RunChunk, float | None], None]  # a chunk is; about so many seconds are left
 
 
 @contextmanager
 def bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Stored]:
     """Show a bar for a campaign of `runs` runs, of which `done` are stored."""
     form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
-    about = {"total": runs, "initial": done, "desc": legible(name), "bar_format": form}
+    about = {"total": runs, "initial": done, "desc": escape_control(name), "bar_format": form}
     with _progress.bar(progress, postfix=TRYING, **about) as drawn:
         began, made = time.perf_counter(), 0
 
-        def stored(chunk: Chunk, left: float | None) -> None:
+        def stored(chunk: RunChunk, left: float | None) -> None:
             nonlocal made
             made += len(chunk.rows)
             rate = made / (time.perf_counter() - began)
@@ -63,7 +63,7 @@ def duration(seconds: float) -> str:
 SHORT = 6  # characters of a key
 
 
-def marked(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def disambiguate(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same, but where two lines of a report would look alike the label says which is which: by
     the first characters of its key.
 
@@ -99,7 +99,7 @@ def groups(configurations: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]
     return list(several.values())
 
 
-def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Sentence]:
+def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Message]:
     """A sentence for each group: in what they differ, and when the last run of each was stored; of
     many groups, the first.
     """
@@ -117,9 +117,9 @@ def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Sen
         remedy = "All are kept, and marked in reports; a new file keeps them apart"
         names = {"label": group[0]["label"], "instance": group[0]["instance"], "when": when}
         about = {**names, "places": ", ".join(places), "times": len(group)}
-        said.append(Sentence("same-names", text, remedy=remedy, **about))
+        said.append(Message("same-names", text, remedy=remedy, **about))
     if len(alike) > most:
-        said.append(Sentence("more-alike", "the same holds for {n:,} more", n=len(alike) - most))
+        said.append(Message("more-alike", "the same holds for {n:,} more", n=len(alike) - most))
     return said
 
 
@@ -161,13 +161,13 @@ def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[s
         c["key"]: [row for row in store.rows(c["key"]) if row.run < c["runs"]]
         for c in configurations
     }
-    shown = marked([c for c in configurations if rows[c["key"]]])
+    shown = disambiguate([c for c in configurations if rows[c["key"]]])
     return [
         line(c, rows[c["key"]], k) for c in shown for k in range(len(c["description"]["deltas"]))
     ]
 
 
-def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
+def line(c: dict[str, Any], rows: list[RunRow], k: int) -> dict[str, Any]:
     described, reference = c["description"], c["reference"]
     stops, correct = (
         np.array([row.stops[k] for row in rows]),
@@ -208,7 +208,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
     made them.
     """
     lines = []
-    for c in marked(store.configurations()):
+    for c in disambiguate(store.configurations()):
         described = c["description"]
         for row in store.rows(c["key"]):
             labels = None  # a function of the seed and the run, so not stored

@@ -8,10 +8,18 @@ from functools import cached_property
 from typing import Any
 
 from ..._fingerprint import others
-from ..._validation import items_of
+from ..._validation import check_list
 from ..._version import __version__
-from ...errors import InputError, TieError, must_be, plain_text, real, said_by, unboxed
-from ...io import alike, identity, to_data
+from ...errors import (
+    InputError,
+    TieError,
+    check_text,
+    error_from,
+    invalid_argument,
+    is_real,
+    to_python_scalar,
+)
+from ...io import identity, same_description, to_data
 from ...problem import Problem
 from ...rules import RuleBase
 from ...rules.base import describe
@@ -29,24 +37,26 @@ class Instance:
     problem: Problem
     means: tuple[float, ...]
     x: float | None = None
-    level_sd: float = field(default=0.0, kw_only=True)
+    batch_sd: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        plain_text("name", self.name, "a text: what the instance is called", of="Instance")
-        object.__setattr__(self, "x", unboxed(self.x))
-        if self.x is not None and not (real(self.x) and math.isfinite(self.x)):
-            raise must_be(
+        check_text("name", self.name, "a text: what the instance is called", of="Instance")
+        object.__setattr__(self, "x", to_python_scalar(self.x))
+        if self.x is not None and not (is_real(self.x) and math.isfinite(self.x)):
+            raise invalid_argument(
                 "x", self.x, "a number: where the problem stands in a plot", of="Instance"
             )
         if not isinstance(self.problem, Problem):
-            wrong = must_be("problem", self.problem, "a Problem")
-            raise said_by(InputError, wrong.sentence.within(instance=self.name))
-        object.__setattr__(self, "means", tuple(float(m) for m in self.problem.means(self.means)))
+            wrong = invalid_argument("problem", self.problem, "a Problem")
+            raise error_from(InputError, wrong.sentence.within(instance=self.name))
+        object.__setattr__(
+            self, "means", tuple(float(m) for m in self.problem.check_means(self.means))
+        )
         try:
-            levels = check_level_sd(self.problem.maximised, self.level_sd)
+            levels = check_level_sd(self.problem.as_maximisation, self.batch_sd)
         except InputError as error:
-            raise said_by(InputError, error.sentence.within(instance=self.name)) from None
-        object.__setattr__(self, "level_sd", levels)
+            raise error_from(InputError, error.sentence.with_context(instance=self.name)) from None
+        object.__setattr__(self, "batch_sd", levels)
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ class Configuration:
     max_rounds: int
     seed: int
     runs: int
-    relabel: bool = False  # the arms are relabelled in every run
+    shuffle_arms: bool = False  # the arms are relabelled in every run
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -72,25 +82,25 @@ class Configuration:
         """
         runner = self.runner()
         determines = {
-            "problem": self.instance.problem.unnamed(),
+            "problem": self.instance.problem.without_labels(),
             "means": self.instance.means,
             "rule": runner.rule,  # with the delta that it plays by
             "threshold": runner.stopping.name,
             "deltas": self.deltas,
             "max_rounds": self.max_rounds,
             "seed": self.seed,
-            "relabel": self.relabel,
+            "relabel": self.shuffle_arms,
             "version": __version__,
         }
-        if self.instance.level_sd:
-            determines["level_sd"] = self.instance.level_sd
+        if self.instance.batch_sd:
+            determines["batch_sd"] = self.instance.batch_sd
         if isinstance(self.threshold, StoppingBase):  # whose name may be cut
             determines["stopping"] = self.threshold
         i = self.instance.problem
         made_by = others(runner.rule, self.threshold, i.actions, i.answers, i.rewards)
         if made_by is not None:  # of an edited part there are no runs yet
             determines["parts"] = made_by
-        data: dict[str, Any] = alike(to_data(determines))
+        data: dict[str, Any] = same_description(to_data(determines))
         return data
 
     def __hash__(self) -> int:
@@ -113,12 +123,12 @@ class Configuration:
                     self.seed,
                     self.max_rounds,
                     engine,
-                    relabel=self.relabel,
-                    level_sd=i.level_sd,
+                    shuffle_arms=self.shuffle_arms,
+                    batch_sd=i.batch_sd,
                 )
             )
         except TieError as error:
-            raise said_by(TieError, error.sentence.within(instance=i.name)) from None
+            raise error_from(TieError, error.sentence.with_context(instance=i.name)) from None
 
 
 def label_of(rule: str | RuleBase) -> str:
@@ -126,18 +136,18 @@ def label_of(rule: str | RuleBase) -> str:
 
 
 @dataclass(frozen=True)
-class Specification:
+class CampaignSpec:
     """A named list of configurations, no two of them the same."""
 
     name: str
     configurations: tuple[Configuration, ...]
 
     def __post_init__(self) -> None:
-        plain_text("name", self.name, "a text: what the campaign is called", of="Campaign")
+        check_text("name", self.name, "a text: what the campaign is called", of="Campaign")
         what = "a tuple of configurations, as `Campaign.cross` makes it"
-        listed = items_of("configurations", self.configurations, what, of="Campaign")
+        listed = check_list("configurations", self.configurations, what, of="Campaign")
         if not all(isinstance(one, Configuration) for one in listed):
-            raise must_be("configurations", self.configurations, what, of="Campaign")
+            raise invalid_argument("configurations", self.configurations, what, of="Campaign")
         object.__setattr__(self, "configurations", tuple(listed))
         if not self.configurations:
             said, remedy = "campaign {name!r} has nothing to run", "give a problem and a rule"

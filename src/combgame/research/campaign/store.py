@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..._display.files import PRIVATE, make_private
-from ..._messages import Sentence
+from ..._messages import Message
 from ...errors import StoreError
 from ...io import identity
 from ...io.descriptions import canonical
 from ...storage import clock
 from ...storage import events as checksums
-from ...storage.errors import Advice, foreign, other_version
+from ...storage.errors import StorageAdvice, foreign, other_version
 from ...storage.files import check_place, replace, salvage
-from ...storage.sqlite import SqliteFile, damages, file_failure, legibly, read_head
+from ...storage.sqlite import SqliteDatabase, damages, file_failure, legibly, read_head
 from .lock import unusable
-from .spec import Specification
+from .spec import CampaignSpec
 
 MARK, SCHEMA = 0x43476D65, 1  # application_id ("CGme") and user_version of the file
 PATIENCE = 60.0  # seconds to wait for another process that is writing
-ADVICE = Advice(
+ADVICE = StorageAdvice(
     busy="run the same command again when it has finished: what was stored is kept",
     unwritable="change the permissions, or name another file; what was stored is kept",
     full="make room, then run the same command again: what was stored is kept",
@@ -63,7 +63,7 @@ CREATE TABLE runs (
 """
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """One run. Everything but `seconds` is the same whatever engine, worker or order made it."""
 
     run: int
@@ -77,9 +77,9 @@ class Row(NamedTuple):
     @staticmethod
     def read(
         run: int, stops: str, answers: str, correct: str, rounds: int, figures: str, seconds: float
-    ) -> "Row":
+    ) -> "RunRow":
         """From the columns of the file."""
-        return Row(
+        return RunRow(
             run,
             json.loads(stops),
             json.loads(answers),
@@ -97,18 +97,18 @@ class Row(NamedTuple):
         return self.run, stops, answers, correct, self.rounds, figures
 
 
-class Chunk(NamedTuple):
+class RunChunk(NamedTuple):
     """Finished runs first .. first + len(rows) - 1 of a configuration, and who made them."""
 
     configuration: str
     first: int
-    rows: list[Row]
+    rows: list[RunRow]
     sources: str  # a digest of the package that made them
     worker: str
     busy: float  # seconds, all in all
 
 
-class Store(SqliteFile):
+class Store(SqliteDatabase):
     """A campaign file. `open_store` opens or makes one."""
 
     def __init__(self, path: Path) -> None:
@@ -131,7 +131,7 @@ class Store(SqliteFile):
                 db.execute(statement)
             db.execute("INSERT INTO campaign VALUES (?, ?)", (name, clock.now()))
 
-    def register(self, campaign: Specification, references: Sequence[dict[str, Any]]) -> None:
+    def register(self, campaign: CampaignSpec, references: Sequence[dict[str, Any]]) -> None:
         """Note the configurations of a campaign; those that are known keep their rows."""
         rows = [
             (
@@ -142,7 +142,7 @@ class Store(SqliteFile):
                 c.label,
                 c.runs,
                 canonical(c.description),
-                sealed(c.key, reference),
+                encode(c.key, reference),
             )
             for place, (c, reference) in enumerate(
                 zip(campaign.configurations, references, strict=True)
@@ -162,7 +162,7 @@ class Store(SqliteFile):
                 rows,
             )
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: RunChunk) -> None:
         """Store a finished chunk: all of it or nothing, on disk when this returns. Runs that are
         there already stay as they are.
         """
@@ -219,7 +219,7 @@ class Store(SqliteFile):
                 "label": label,
                 "runs": runs,
                 "description": json.loads(description),
-                "reference": opened(reference),
+                "reference": decode(reference),
                 "stored": stored,
                 "last": last,
             }
@@ -232,7 +232,7 @@ class Store(SqliteFile):
             query = "SELECT run FROM runs WHERE configuration = ?"
             return {run for (run,) in db.execute(query, (key,))}
 
-    def rows(self, key: str) -> list[Row]:
+    def rows(self, key: str) -> list[RunRow]:
         """The stored runs of a configuration, in the order of their numbers."""
         with self.reading() as db:
             stored = db.execute(
@@ -240,7 +240,7 @@ class Store(SqliteFile):
                 "configuration = ? ORDER BY run",
                 (key,),
             ).fetchall()
-        return [Row.read(*columns) for columns in stored]
+        return [RunRow.read(*columns) for columns in stored]
 
     def sources(self) -> list[str]:
         """The versions of the package that made the rows."""
@@ -275,17 +275,17 @@ def seal(key: str, reference: dict[str, Any]) -> str:
     return checksum(key, [sorted(reference.items())])
 
 
-def sealed(key: str, reference: dict[str, Any]) -> str:
+def encode(key: str, reference: dict[str, Any]) -> str:
     return canonical({**reference, "checksum": seal(key, reference)})
 
 
-def opened(reference: str) -> dict[str, Any]:
+def decode(reference: str) -> dict[str, Any]:
     return {name: value for name, value in json.loads(reference).items() if name != "checksum"}
 
 
 def open_store(
     path: str | Path, name: str | None = None, mode: int = PRIVATE
-) -> tuple[Store, Sentence | None]:
+) -> tuple[Store, Message | None]:
     """Open a campaign file; with a name, make it if it is not there, and mend it if it is damaged
     (then the second says so). mode: what a new file allows.
     """
@@ -305,13 +305,13 @@ def open_store(
         why = legibly(error)
         if name is None or not damages(why):
             raise sentence(path, why) from error
-        return mend(path, name, str(why))
+        return repair(path, name, str(why))
     if store is not None:
         return store, None
     emptied = None
     if path.exists():
         text = "{path} was empty: all of its runs are made anew"
-        emptied = Sentence("emptied", text, path=str(path))
+        emptied = Message("emptied", text, path=str(path))
     return _new(path, name, mode), emptied
 
 
@@ -408,16 +408,16 @@ def _intact(key: Any, description: Any, reference: Any) -> bool:
     every campaign.)
     """
     try:
-        sealed = json.loads(reference).get("checksum")
-        return identity(json.loads(description)) == key and sealed in (
+        encode = json.loads(reference).get("checksum")
+        return identity(json.loads(description)) == key and encode in (
             None,
-            seal(key, opened(reference)),
+            seal(key, decode(reference)),
         )
     except (AttributeError, TypeError, ValueError):
         return False
 
 
-def mend(path: Path, name: str, why: str) -> tuple[Store, Sentence]:
+def repair(path: Path, name: str, why: str) -> tuple[Store, Message]:
     """Put what is still good of a damaged file into a new one, and keep the damaged one beside it.
 
     Chunks are read row by row; one counts only if all its rows are there and its checksum matches.
@@ -441,8 +441,8 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, Sentence]:
         _, key, first, number, sources, worker, _, busy, noted = chunk
         runs = sorted(by_chunk.get(chunk[0], []), key=lambda row: row[1])
         if len(runs) == number and checksum(key, [row[1:7] for row in runs]) == noted:
-            made = [Row.read(*row[1:8]) for row in runs]
-            store.add(Chunk(key, first, made, sources, worker, busy))
+            made = [RunRow.read(*row[1:8]) for row in runs]
+            store.add(RunChunk(key, first, made, sources, worker, busy))
             kept += len(runs)
     store.close()
     aside = replace(path, fresh)
@@ -450,7 +450,7 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, Sentence]:
         "{path} was damaged ({why}): {kept} runs are still good and kept, and the file as it was "
         "is {aside}"
     )
-    said = Sentence("mended", text, path=str(path), why=why, kept=kept, aside=aside.name)
+    said = Message("mended", text, path=str(path), why=why, kept=kept, aside=aside.name)
     return Store(path), said
 
 

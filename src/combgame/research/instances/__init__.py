@@ -6,7 +6,7 @@
 (20, 20736, 409.2, '2023')
 """
 
-from .base import KnownInstance
+from .base import PublishedInstance
 from .generated import (
     linear,
     one_good_arm,
@@ -20,7 +20,7 @@ from .suites import SUITES, find, suite
 
 __all__ = [
     "SUITES",
-    "KnownInstance",
+    "PublishedInstance",
     "find",
     "linear",
     "one_good_arm",

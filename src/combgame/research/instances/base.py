@@ -13,7 +13,7 @@ from ..campaign import Instance
 TOLERANCE = 1e-4  # of the certified gaps
 
 
-class Figures(NamedTuple):
+class InstanceFigures(NamedTuple):
     """1/D_nu, and its certified relative gap: D_nu lies between 1 / time and (1 + gap) / time."""
 
     time: float
@@ -21,7 +21,7 @@ class Figures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KnownInstance(Instance):
+class PublishedInstance(Instance):
     """An instance with a source.
 
     suite: the set to which it belongs; source: the paper, or how it is drawn; date: when it was
@@ -34,17 +34,17 @@ class KnownInstance(Instance):
     published: tuple[tuple[str, float], ...] = ()
 
     @property
-    def figures(self) -> Figures:
+    def figures(self) -> InstanceFigures:
         """From the table of the package; computed where it has none."""
         kept = table().get(self.name)
         if kept is None or kept["of"] != self.key:
             return computed(self)
-        return Figures(kept["time"], kept["gap"])
+        return InstanceFigures(kept["time"], kept["gap"])
 
     @property
     def key(self) -> str:
         """What identifies its problem and means, whatever they are called."""
-        return identity({"problem": self.problem.unnamed(), "means": self.means})
+        return identity({"problem": self.problem.without_labels(), "means": self.means})
 
     @property
     def time(self) -> float:
@@ -56,10 +56,10 @@ class KnownInstance(Instance):
         return self.figures.gap
 
 
-def computed(instance: Instance) -> Figures:
+def computed(instance: Instance) -> InstanceFigures:
     """The figures, worked out."""
     solved = complexity(instance.problem, instance.means, tolerance=TOLERANCE)
-    return Figures(solved.time, solved.gap)
+    return InstanceFigures(solved.characteristic_time, solved.duality_gap)
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...engine.state import Random
-from ...errors import SEED, positive, whole
+from ...errors import SEED, check_int, check_positive
 from ...problem import Problem
 from ...rewards import Bernoulli, Gaussian, RewardsBase
 from ...structures import (
@@ -29,7 +29,7 @@ from ...structures import (
     Subsets,
     line_network,
 )
-from .base import KnownInstance
+from .base import PublishedInstance
 
 AUDIBERT = "Audibert, Bubeck, Munos: Best Arm Identification in Multi-Armed Bandits, COLT 2010"
 GARIVIER = "Garivier, Kaufmann: Optimal Best Arm Identification with Fixed Confidence, COLT 2016"
@@ -64,43 +64,46 @@ PROPORTIONS = {
 
 def _arms(
     name: str, means: Sequence[float], rewards: RewardsBase, source: str, date: str
-) -> KnownInstance:
+) -> PublishedInstance:
     problem = Problem(Arms(len(means)), None, rewards)
     given = tuple(round(float(m), 12) for m in means)
-    return KnownInstance(name, problem, given, len(means), "arms", source, date)
+    return PublishedInstance(name, problem, given, len(means), "arms", source, date)
 
 
-def one_good_arm(d: int, lead: float = 0.5) -> KnownInstance:
+def one_good_arm(d: int, lead: float = 0.5) -> PublishedInstance:
     """One arm that is better by `lead`, d - 1 that are alike; Gaussian values of variance 1.
 
     >>> one_good_arm(4).means
     (0.5, 0.0, 0.0, 0.0)
     """
-    d, lead = whole("d", d, 2, of="one_good_arm"), positive("lead", lead, of="one_good_arm")
+    d, lead = (
+        check_int("d", d, 2, of="one_good_arm"),
+        check_positive("lead", lead, of="one_good_arm"),
+    )
     name = f"one good arm, d = {d}" + ("" if lead == 0.5 else f", lead = {lead:g}")
     return _arms(name, (lead, *(0.0,) * (d - 1)), Gaussian(1.0), f"1-sparse: {JAMIESON}", "2014")
 
 
-def linear(d: int) -> KnownInstance:
+def linear(d: int) -> PublishedInstance:
     """Means that fall from 1 to 0 by equal gaps; Gaussian values of variance 1/4.
 
     >>> linear(3).means
     (1.0, 0.5, 0.0)
     """
-    d = whole("d", d, 2, of="linear")
+    d = check_int("d", d, 2, of="linear")
     means = [1.0 - i / (d - 1) for i in range(d)]
     source = f"alpha = 1 in mu_i = 1 - (i / n)^alpha: {JAMIESON}"
     return _arms(f"linear, d = {d}", means, Gaussian(0.5), source, "2014")
 
 
-def power(d: int, alpha: float) -> KnownInstance:
+def power(d: int, alpha: float) -> PublishedInstance:
     """mu_i = 1 - (i / (d - 1))^alpha, i = 0 .. d - 1; Gaussian values of variance 1/4."""
     means = [1.0 - (i / (d - 1)) ** alpha for i in range(d)]
     source = f"mu_i = 1 - (i / n)^alpha: {JAMIESON}"
     return _arms(f"alpha = {alpha:g}, d = {d}", means, Gaussian(0.5), source, "2014")
 
 
-def all_arms() -> list[KnownInstance]:
+def all_arms() -> list[PublishedInstance]:
     """The suite "arms"."""
     made = [one_good_arm(10), one_good_arm(50), linear(10), linear(30)]
     made += [power(10, 0.3), power(10, 0.6)]
@@ -125,27 +128,27 @@ CHEN = (
 )
 
 
-def random_arms(d: int, seed: int) -> KnownInstance:
+def random_arms(d: int, seed: int) -> PublishedInstance:
     """The best of d arms.
 
     >>> random_arms(4, 1).means
     (0.5118, 1.0505, 0.1442, 0.9486)
     """
-    return _drawn(f"arms d = {d}", Arms(whole("d", d, 2, of="random_arms")), seed)
+    return _drawn(f"arms d = {d}", Arms(check_int("d", d, 2, of="random_arms")), seed)
 
 
-def random_subsets(d: int, k: int, seed: int) -> KnownInstance:
+def random_subsets(d: int, k: int, seed: int) -> PublishedInstance:
     """The best k of d arms, k of which are played at a time."""
-    d = whole("d", d, 2, of="random_subsets")
-    k = whole("k", k, 1, of="random_subsets", most=d - 1)
+    d = check_int("d", d, 2, of="random_subsets")
+    k = check_int("k", k, 1, of="random_subsets", most=d - 1)
     return _drawn(f"subsets d = {d}, k = {k}", Subsets(d, k), seed)
 
 
-def random_trees(nodes: int, seed: int) -> KnownInstance:
+def random_trees(nodes: int, seed: int) -> PublishedInstance:
     """The best spanning tree of a random graph: a cycle through all nodes, and as many further
     edges.
     """
-    nodes, rng = whole("nodes", nodes, 4, of="random_trees"), _rng(seed)
+    nodes, rng = check_int("nodes", nodes, 4, of="random_trees"), _rng(seed)
     edges = {(i, (i + 1) % nodes) if i + 1 < nodes else (0, i) for i in range(nodes)}
     while len(edges) < min(2 * nodes, nodes * (nodes - 1) // 2):
         i, j = sorted(int(x) for x in rng.choice(nodes, 2, replace=False))
@@ -153,31 +156,31 @@ def random_trees(nodes: int, seed: int) -> KnownInstance:
     return _drawn(f"trees nodes = {nodes}", SpanningTrees(sorted(edges)), seed, rng)
 
 
-def random_paths(layers: int, width: int, seed: int) -> KnownInstance:
+def random_paths(layers: int, width: int, seed: int) -> PublishedInstance:
     """The best path through a network of layers, each joined to the next by all links."""
-    layers = whole("layers", layers, 2, of="random_paths")
-    width = whole("width", width, 2, of="random_paths")
+    layers = check_int("layers", layers, 2, of="random_paths")
+    width = check_int("width", width, 2, of="random_paths")
     return _drawn(f"paths {layers} x {width}", line_network(width, layers), seed)
 
 
-def random_matchings(n: int, seed: int) -> KnownInstance:
+def random_matchings(n: int, seed: int) -> PublishedInstance:
     """The best perfect matching of n rows and n columns."""
-    n = whole("n", n, 2, of="random_matchings")
+    n = check_int("n", n, 2, of="random_matchings")
     return _drawn(f"matchings {n} x {n}", Matchings(n, n), seed)
 
 
 def _rng(seed: int) -> Random:
-    return np.random.default_rng(whole("seed", seed, 0, most=SEED))
+    return np.random.default_rng(check_int("seed", seed, 0, most=SEED))
 
 
 def _drawn(
     what: str, actions: StructureBase, seed: int, rng: Random | None = None
-) -> KnownInstance:
+) -> PublishedInstance:
     sets = isinstance(actions, Matchings | Paths)
     means = (rng if rng is not None else _rng(seed)).random(actions.d)
     means[list(actions.argmax(means))] += LEAD
     given = tuple(float(m) for m in means.round(4))
-    return KnownInstance(
+    return PublishedInstance(
         f"{what}, seed {seed}",
         Problem(actions, None, Gaussian(SIGMA)),
         given,
@@ -188,13 +191,13 @@ def _drawn(
     )
 
 
-def all_sets() -> list[KnownInstance]:
+def all_sets() -> list[PublishedInstance]:
     """The suite "sets": best matchings and best paths."""
     made = [random_matchings(n, seed) for n in (3, 5) for seed in (1, 2)]
     return made + [random_paths(*size, seed) for size in ((4, 2), (5, 3)) for seed in (1, 2)]
 
 
-def all_random() -> list[KnownInstance]:
+def all_random() -> list[PublishedInstance]:
     """The suite "random"."""
     return [
         *(random_arms(d, seed) for d in (5, 20) for seed in (1, 2)),

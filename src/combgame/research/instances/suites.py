@@ -11,13 +11,13 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from ...errors import unknown
+from ...errors import unknown_name
 from ...problem import Problem
 from ...rewards import Gaussian
 from ...structures import SpanningTrees
 from ..campaign import Instance
 from . import alt2021 as paper
-from .base import KnownInstance, computed
+from .base import PublishedInstance, computed
 from .generated import all_arms, all_random, all_sets
 
 SUITES = ("paper", "trees", "arms", "sets", "random")
@@ -27,18 +27,18 @@ JOURDAN = (
 )
 
 
-def suite(name: str) -> list[KnownInstance]:
+def suite(name: str) -> list[PublishedInstance]:
     """The instances of a suite; "all": of all of them.
 
     >>> [one.name for one in suite("trees")]
     ['E20', 'E25']
     """
     if name != "all" and name not in SUITES:
-        raise unknown("suite", name, (*SUITES, "all"))
+        raise unknown_name("suite", name, (*SUITES, "all"))
     return [one for one in _every() if name in ("all", one.suite)]
 
 
-def find(name: str) -> KnownInstance:
+def find(name: str) -> PublishedInstance:
     """The instance of a name.
 
     >>> find("Garivier 1").means
@@ -46,16 +46,16 @@ def find(name: str) -> KnownInstance:
     """
     named = {one.name: one for one in _every()}
     if name not in named:
-        raise unknown("instance", name, named)
+        raise unknown_name("instance", name, named)
     return named[name]
 
 
 @functools.cache
-def _every() -> tuple[KnownInstance, ...]:
+def _every() -> tuple[PublishedInstance, ...]:
     return (*_paper(), *_trees(), *all_arms(), *all_sets(), *all_random())
 
 
-def _paper() -> list[KnownInstance]:
+def _paper() -> list[PublishedInstance]:
     """Every instance of the paper's experiments, as `python -m reproduction` plays them."""
     kinds: list[tuple[str, str, list[Instance]]] = [
         ("subsets k = 3, ", "printed", [paper.matroid(d) for d in paper.DIMENSIONS]),
@@ -70,7 +70,7 @@ def _paper() -> list[KnownInstance]:
         "drawn": f"means drawn as the paper says, from the seed {paper.SEED}",
     }
     return [
-        KnownInstance(
+        PublishedInstance(
             before + one.name,
             one.problem,
             one.means,
@@ -84,12 +84,12 @@ def _paper() -> list[KnownInstance]:
     ]
 
 
-def _trees() -> list[KnownInstance]:
+def _trees() -> list[PublishedInstance]:
     """The spanning trees of P-FWS's public code, with the means of its data files."""
     kept = json.loads(files(__package__).joinpath("pfws.json").read_text(encoding="utf-8"))
     graphs = {name: [tuple(edge) for edge in kept[name]["edges"]] for name in ("E20", "E25")}
     return [
-        KnownInstance(
+        PublishedInstance(
             name,
             Problem(SpanningTrees(edges), None, Gaussian(1.0)),
             tuple(kept[name]["means"]),

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.jit import jitable
 from ...engine.likelihood_ratio import against, alike
-from ...engine.protocols import Rewards
+from ...engine.protocols import RewardKernel
 from ...engine.state import Fixed, FixedInts, Floats, Ints
 from ...rewards.base import SHAVE, shaved
 from .paths import FACTORS, LIMIT, NEARLY
@@ -23,7 +23,7 @@ ALL, NONE, SOME = 0, 1, 2  # of the arms so far
 LEAST = -1e300  # of a price: where an arm may go anywhere at no cost, there is no bound
 
 
-class Flips(NamedTuple):
+class FlipWorkspace(NamedTuple):
     """Scratch, but for the order."""
 
     order: FixedInts  # int64[d]: the arms, the needle's first
@@ -38,9 +38,9 @@ class Flips(NamedTuple):
     tried: Ints
 
 
-def make_flips(needle: Fixed) -> Flips:
+def make_flips(needle: Fixed) -> FlipWorkspace:
     d = needle.size
-    return Flips(
+    return FlipWorkspace(
         np.argsort(-needle, kind="stable"),
         int(needle.sum()),
         np.zeros(d, np.int64),
@@ -67,9 +67,9 @@ def after(state: int, i: int, pins: int, taken: bool) -> int:
 
 
 @jitable
-def toll(
-    flips: Flips,
-    rewards: Rewards,
+def edge_costs(
+    flips: FlipWorkspace,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     best: Floats,
@@ -122,8 +122,8 @@ def toll(
 
 @jitable
 def search(
-    flips: Flips,
-    rewards: Rewards,
+    flips: FlipWorkspace,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     best: Floats,
@@ -133,11 +133,11 @@ def search(
     """Write the nearest set; what its distance must be lowered to, if the search had to give up."""
     d, arms, sign, trial = best.size, flips.arms, flips.sign, flips.trial
     # the set that loses least; if M does not let it catch up, the one that M lets go furthest
-    least = toll(flips, rewards, mean, weight, best, 0.0, 1.0)
+    least = edge_costs(flips, rewards, mean, weight, best, 0.0, 1.0)
     nearest = against(rewards, mean, weight, best, arms, sign, trial, alternative)
     slope = 2.0 * nearest / least if least > 0.0 else 1.0
     if nearest == math.inf:
-        toll(flips, rewards, mean, weight, best, 1.0, 0.0)
+        edge_costs(flips, rewards, mean, weight, best, 1.0, 0.0)
         nearest = against(rewards, mean, weight, best, arms, sign, trial, alternative)
     for a in range(d):
         rival[a] = trial[a]
@@ -147,7 +147,7 @@ def search(
     for factor in (1.0, *FACTORS):  # the bound is concave in the multiplier, and holds at each
         while 1e-300 < slope * factor < 1e300 and bound < NEARLY * nearest:
             last = slope * factor
-            value = toll(flips, rewards, mean, weight, best, last, 1.0)
+            value = edge_costs(flips, rewards, mean, weight, best, last, 1.0)
             distance = against(rewards, mean, weight, best, arms, sign, trial, alternative)
             if distance < nearest:
                 nearest = distance
@@ -159,7 +159,7 @@ def search(
     if bound >= NEARLY * nearest or nearest <= 0.0:
         return math.inf
     if last != slope:
-        toll(flips, rewards, mean, weight, best, slope, 1.0)
+        edge_costs(flips, rewards, mean, weight, best, slope, 1.0)
 
     tries, depth, spent, state, tried = 0, 0, flips.spent, flips.state, flips.tried
     spent[0], state[0], tried[0] = 0.0, ALL, 0

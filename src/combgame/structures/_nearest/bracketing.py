@@ -1,7 +1,7 @@
 """The nearest alternative for any linear oracle: a certified bracket, closed by enumeration where
 that is asked for.
 
-For a multiplier alpha >= 0, g(J, alpha) = sum over J xor I of `Rewards.price` is a lower bound of
+For a multiplier alpha >= 0, g(J, alpha) = sum over J xor I of `RewardKernel.price` is a lower bound of
 the distance f_J, equal to it at the best alpha; and since it is a sum over the arms of J xor I, min
 over J of g is found by the oracle (Lawler: J differs from I first at one of the arms). So max over
 alpha of min over J is a lower bound on the nearest distance: *that* is what stopping uses. The
@@ -16,25 +16,25 @@ import math
 import numpy as np
 
 from ...engine.likelihood_ratio import against
-from ...engine.protocols import Rewards
+from ...engine.protocols import RewardKernel
 from ...engine.state import Floats, Random, vector
 from ...errors import OracleError
 from ...rewards.base import WEIGHTLESS, shaved
-from ..base import Geometry, StructureBase, farthest
+from ..base import PolytopeGeometry, StructureBase, max_difference_estimate
 from ..relabel import figure
 from .paths import NEARLY
 
 
-class BracketPart:
+class BracketingKernel:
     """Asks an oracle. Interpreted; `last` is the multiplier of the last call, where the next search
     begins.
     """
 
     def __init__(self, structure: StructureBase, exact: bool, limit: int = 20_000) -> None:
         self.structure, self.exact, self.limit = structure, exact, limit
-        self.oracle, d = structure.part(), structure.d
+        self.oracle, d = structure.kernel(), structure.d
         self.arms, self.sign, self.trial = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
-        self.deciding = sorted(structure.deciding())
+        self.deciding = sorted(structure.relevant_arms())
         self.last = {True: 0.0, False: 0.0}
         self.lower = self.upper = 0.0
 
@@ -57,9 +57,9 @@ class BracketPart:
         inside_out = (outside * out).any() or (inside * (1.0 - out)).any()
         return None if inside_out else (out, float(score @ out))
 
-    def nearest(
+    def nearest_alternative(
         self,
-        rewards: Rewards,
+        rewards: RewardKernel,
         mean: Floats,
         weight: Floats,
         best: Floats,
@@ -109,10 +109,15 @@ class _Search:
     """One search: the nearest set met, and bounds on all of them."""
 
     def __init__(
-        self, part: BracketPart, rewards: Rewards, mean: Floats, weight: Floats, best: Floats
+        self,
+        kernel: BracketingKernel,
+        rewards: RewardKernel,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
     ) -> None:
         self.part, self.rewards, self.mean, self.weight, self.best = (
-            part,
+            kernel,
             rewards,
             mean,
             weight,
@@ -123,9 +128,16 @@ class _Search:
         self.calls = 0
 
     def visit(self, other: Floats) -> None:
-        part = self.part
+        kernel = self.part
         value = against(
-            self.rewards, self.mean, self.weight, self.best, part.arms, part.sign, other, part.trial
+            self.rewards,
+            self.mean,
+            self.weight,
+            self.best,
+            kernel.arms,
+            kernel.sign,
+            other,
+            kernel.trial,
         )
         if self.set is None or value < self.value:
             self.set, self.value = other.copy(), value
@@ -249,27 +261,27 @@ class _Search:
         return float(self.value)
 
 
-class Bracketed(StructureBase):
+class BracketingStructure(StructureBase):
     """A structure of which only an oracle is known: not its size, and its diameter only by
     climbing.
     """
 
     exact: bool
 
-    def size(self) -> None:
+    def n_sets(self) -> None:
         return None
 
     @figure
-    def difference(self) -> int:
-        return farthest(self)
+    def max_difference(self) -> int:
+        return max_difference_estimate(self)
 
-    def difference_bound(self) -> int:
-        return min(self.d, 2 * self.largest())
+    def max_difference_bound(self) -> int:
+        return min(self.d, 2 * self.max_size())
 
     @figure
-    def geometry(self) -> Geometry:
+    def geometry(self) -> PolytopeGeometry:
         """The diameter by greedy climbing; psi and phi those of the cube."""
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
+        return PolytopeGeometry(math.sqrt(self.max_difference()), 1.0, 1.0, False)
 
-    def answer_part(self) -> BracketPart:
-        return BracketPart(self, exact=self.exact)
+    def answer_kernel(self) -> BracketingKernel:
+        return BracketingKernel(self, exact=self.exact)

@@ -4,7 +4,7 @@ path).
 As a cycle of rows: row x takes the column of row y, y that of the next, ... One more node stands
 for the columns that are not matched: a row may take one of those, and what it leaves behind is then
 free for no one. A row may also give up its column to become unmatched in the place of an unmatched
-row (when `size` is below both sides).
+row (when `n_sets` is below both sides).
 
 What a cycle loses is the sum of its arms' reduced costs under the potentials of the assignment
 problem, none of which is far below 0: large means cancel once, in twice the digits, and not in
@@ -23,13 +23,13 @@ import numpy as np
 from ...engine.jit import jitable
 from ...engine.likelihood_ratio import rebuild
 from ...engine.numerics import two_sum
-from ...engine.protocols import Rewards
+from ...engine.protocols import RewardKernel
 from ...engine.state import Floats, Ints
 from ...rewards.base import SHAVE, WEIGHTLESS, shaved
 from .paths import FACTORS, LIMIT, NEARLY
 
 
-class Board(NamedTuple):
+class AlternatingCycleWorkspace(NamedTuple):
     """Scratch. Nodes are the rows, and one more for the free columns."""
 
     arm: Ints  # int64[rows, columns]: -1 where the pair is forbidden
@@ -51,14 +51,14 @@ class Board(NamedTuple):
     seen: Ints
 
 
-def make_board(arm: Ints) -> Board:
+def make_board(arm: Ints) -> AlternatingCycleWorkspace:
     rows, columns = arm.shape
     nodes = rows + 1
 
     def whole(*shape: int) -> Ints:
         return np.zeros(shape, np.int64)
 
-    return Board(
+    return AlternatingCycleWorkspace(
         arm.copy(),
         np.zeros(rows),
         np.zeros(columns),
@@ -80,8 +80,13 @@ def make_board(arm: Ints) -> Board:
 
 
 @jitable
-def lay(
-    board: Board, rewards: Rewards, mean: Floats, row: Ints, column: Ints, best: Floats
+def setup(
+    board: AlternatingCycleWorkspace,
+    rewards: RewardKernel,
+    mean: Floats,
+    row: Ints,
+    column: Ints,
+    best: Floats,
 ) -> None:
     """The matching, and what each arm loses: the worth of its row and column less its own. Free
     columns are made to be worth 0.
@@ -112,9 +117,9 @@ def lay(
 
 
 @jitable
-def toll(
-    board: Board,
-    rewards: Rewards,
+def edge_costs(
+    board: AlternatingCycleWorkspace,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     slope: float,
@@ -161,7 +166,7 @@ def toll(
 
 
 @jitable
-def shortest(board: Board, least: float) -> int:
+def shortest(board: AlternatingCycleWorkspace, least: float) -> int:
     """The shortest ways, steps below `least` being taken for that; the node of the shortest cycle,
     or -1 if some cycle is below 0.
     """
@@ -184,14 +189,14 @@ def shortest(board: Board, least: float) -> int:
 
 
 @jitable
-def takes(board: Board, v: int, to: int) -> int:
+def takes(board: AlternatingCycleWorkspace, v: int, to: int) -> int:
     """The column that a node takes by a step; -1 for none."""
     rows = board.match.size
     return -1 if v == rows else board.column[v] if to == rows else board.match[to]
 
 
 @jitable
-def follow(board: Board, start: int, column: int, to: int) -> int:
+def follow(board: AlternatingCycleWorkspace, start: int, column: int, to: int) -> int:
     """Lay out the cycle that begins with a step and goes back by the shortest way; how many nodes
     it has, 0 if one of them twice.
     """
@@ -209,7 +214,7 @@ def follow(board: Board, start: int, column: int, to: int) -> int:
 
 
 @jitable
-def weightless(board: Board, rewards: Rewards, weight: Floats) -> int:
+def weightless(board: AlternatingCycleWorkspace, rewards: RewardKernel, weight: Floats) -> int:
     """Lay out a cycle with an arm that has no weight and may go anywhere, the one that loses least;
     0 if there is none.
     """
@@ -230,8 +235,8 @@ def weightless(board: Board, rewards: Rewards, weight: Floats) -> int:
 
 @jitable
 def enter(
-    board: Board,
-    rewards: Rewards,
+    board: AlternatingCycleWorkspace,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     length: int,
@@ -249,13 +254,13 @@ def enter(
         if r < rows and board.taken[i] >= 0:
             arms[n], sign[n] = board.arm[r, board.taken[i]], 1.0
             n += 1
-    return rewards.distance(mean, weight, arms, sign, n, trial), n
+    return rewards.transportation_cost(mean, weight, arms, sign, n, trial), n
 
 
 @jitable
 def search(
-    board: Board,
-    rewards: Rewards,
+    board: AlternatingCycleWorkspace,
+    rewards: RewardKernel,
     mean: Floats,
     weight: Floats,
     best: Floats,
@@ -268,7 +273,7 @@ def search(
     up.
     """
     rows, columns = board.arm.shape
-    toll(board, rewards, mean, weight, 1.0, 0.0, 1.0)
+    edge_costs(board, rewards, mean, weight, 1.0, 0.0, 1.0)
     start, tied = shortest(board, -math.inf), False
     if start < 0:  # a matching that is better, if only by rounding
         start, tied = shortest(board, 0.0), True
@@ -284,7 +289,7 @@ def search(
     if length > 0 and (tied or nearest <= 0.0):
         return 0.0
     if nearest == math.inf:  # does M let any cycle catch up?
-        toll(board, rewards, mean, weight, 1.0, SHAVE, 0.0)
+        edge_costs(board, rewards, mean, weight, 1.0, SHAVE, 0.0)
         start = shortest(board, -math.inf)
         if n > 0 and start >= 0 and board.ways[start, start] > 0.0:
             return math.inf
@@ -293,7 +298,7 @@ def search(
     for factor in (1.0, *FACTORS):  # the bound is concave in the multiplier, and holds at each
         while 1e-300 < slope * factor < 1e300 and bound < NEARLY * nearest:
             last = slope * factor
-            toll(board, rewards, mean, weight, last, SHAVE, 1.0)
+            edge_costs(board, rewards, mean, weight, last, SHAVE, 1.0)
             start = shortest(board, -math.inf)
             value = board.ways[start, start] if start >= 0 else -last
             if not value > bound:
@@ -302,7 +307,7 @@ def search(
     if bound >= NEARLY * nearest:
         return math.inf
     if last != slope:
-        toll(board, rewards, mean, weight, slope, SHAVE, 1.0)
+        edge_costs(board, rewards, mean, weight, slope, SHAVE, 1.0)
         shortest(board, -math.inf)
 
     tries, node, spent, tried, seen = 0, board.node, board.spent, board.tried, board.seen

@@ -30,14 +30,14 @@ from ...engine.action_table import longer
 from ...engine.jit import jitable
 from ...engine.likelihood_ratio import rebuild
 from ...engine.numerics import two_sum
-from ...engine.protocols import Rewards
+from ...engine.protocols import RewardKernel
 from ...engine.state import Floats, Ints
 from ...rewards.base import SHAVE, WEIGHTLESS, shaved
 
 ROOM = 4  # labels per edge, before there are more
 
 
-class Trail(NamedTuple):
+class DetourWorkspace(NamedTuple):
     """Scratch, of `labels` and of `detour_search`."""
 
     along: Ints  # int64[nodes]: see `walk`
@@ -62,13 +62,13 @@ class Trail(NamedTuple):
     tried: Ints
 
 
-def make_trail(nodes: int, edges: int) -> Trail:
+def make_trail(nodes: int, edges: int) -> DetourWorkspace:
     room = 2 * nodes + ROOM * edges  # a first label for every node, and a beginning
 
     def whole(n: int) -> Ints:
         return np.zeros(n, np.int64)
 
-    return Trail(
+    return DetourWorkspace(
         whole(nodes),
         whole(nodes),
         whole(nodes),
@@ -121,13 +121,13 @@ def walk(
 
 @jitable
 def lose(
-    rewards: Rewards,
+    rewards: RewardKernel,
     first: Ints,
     arm: Ints,
     head: Ints,
     mean: Floats,
     steps: int,
-    trail: Trail,
+    trail: DetourWorkspace,
 ) -> None:
     """What each edge loses against the best way to its head, which for the path's nodes is the
     path; in twice the digits.
@@ -163,14 +163,14 @@ def lose(
 
 @jitable(allocates=True)
 def labels(
-    rewards: Rewards,
+    rewards: RewardKernel,
     first: Ints,
     arm: Ints,
     head: Ints,
     mean: Floats,
     weight: Floats,
     best: Floats,
-    trail: Trail,
+    trail: DetourWorkspace,
     rival: Floats,
 ) -> None:
     """Write the nearest path for Gaussian rewards and free means; of equally near ones the one that
@@ -205,10 +205,16 @@ def labels(
             if best[arm[k]] > 0.5:
                 continue
             u, a = head[k], arm[k]
-            more_variance = rewards.blur(weight[a], a) if weight[a] >= WEIGHTLESS else math.inf
+            more_variance = (
+                rewards.quadratic_variance(weight[a], a) if weight[a] >= WEIGHTLESS else math.inf
+            )
             for i in range(place[v], place[u]):
                 b = arm[along[i]]
-                more_variance += rewards.blur(weight[b], b) if weight[b] >= WEIGHTLESS else math.inf
+                more_variance += (
+                    rewards.quadratic_variance(weight[b], b)
+                    if weight[b] >= WEIGHTLESS
+                    else math.inf
+                )
             before, label = (
                 -1,
                 top[v],
@@ -272,8 +278,8 @@ LIMIT = 200_000  # steps, after which a search gives up: what is then certain is
 
 
 @jitable
-def toll(
-    rewards: Rewards,
+def edge_costs(
+    rewards: RewardKernel,
     first: Ints,
     arm: Ints,
     head: Ints,
@@ -282,7 +288,7 @@ def toll(
     best: Floats,
     slope: float,
     share: float,
-    trail: Trail,
+    trail: DetourWorkspace,
 ) -> None:
     """At a multiplier, with a share of the weights: what it costs to take each edge and to leave
     out the path up to the place of its head.
@@ -316,7 +322,7 @@ def cheapest(
     arm: Ints,
     head: Ints,
     best: Floats,
-    trail: Trail,
+    trail: DetourWorkspace,
 ) -> int:
     """The cheapest way from each node back to the path; the node of the path at which the cheapest
     detour begins.
@@ -336,7 +342,7 @@ def cheapest(
 
 @jitable
 def enter(
-    rewards: Rewards,
+    rewards: RewardKernel,
     arm: Ints,
     head: Ints,
     mean: Floats,
@@ -358,12 +364,12 @@ def enter(
     for i in range(place[begin], place[head[via[length - 1]]]):
         arms[n], sign[n] = arm[along[i]], -1.0
         n += 1
-    return rewards.distance(mean, weight, arms, sign, n, trial), n
+    return rewards.transportation_cost(mean, weight, arms, sign, n, trial), n
 
 
 @jitable
 def search(
-    rewards: Rewards,
+    rewards: RewardKernel,
     first: Ints,
     arm: Ints,
     head: Ints,
@@ -373,7 +379,7 @@ def search(
     arms: Ints,
     sign: Floats,
     trial: Floats,
-    trail: Trail,
+    trail: DetourWorkspace,
     rival: Floats,
 ) -> float:
     """Write the nearest path, for any rewards; what its distance must be lowered to, if the search
@@ -409,17 +415,17 @@ def search(
         if nearest < math.inf:
             slope = 2.0 * nearest / ahead[begin] if attempt == 0 and ahead[begin] > 0.0 else 1.0
             break
-        toll(rewards, first, arm, head, mean, weight, best, 1.0, 0.0, trail)
+        edge_costs(rewards, first, arm, head, mean, weight, best, 1.0, 0.0, trail)
     if nearest <= 0.0 or nearest == math.inf:
         return math.inf
     slope = slope if 1e-300 < slope < 1e300 else 1.0
 
-    toll(rewards, first, arm, head, mean, weight, best, slope, 1.0, trail)
+    edge_costs(rewards, first, arm, head, mean, weight, best, slope, 1.0, trail)
     start = cheapest(first, arm, head, best, trail)
     bound, changed = ahead[start], False
     for factor in FACTORS:  # the bound is concave in the multiplier, and holds at each
         while 1e-300 < slope * factor < 1e300 and bound < NEARLY * nearest:
-            toll(rewards, first, arm, head, mean, weight, best, slope * factor, 1.0, trail)
+            edge_costs(rewards, first, arm, head, mean, weight, best, slope * factor, 1.0, trail)
             start = cheapest(first, arm, head, best, trail)
             changed = not ahead[start] > bound
             if changed:
@@ -428,7 +434,7 @@ def search(
     if bound >= NEARLY * nearest:
         return math.inf
     if changed:
-        toll(rewards, first, arm, head, mean, weight, best, slope, 1.0, trail)
+        edge_costs(rewards, first, arm, head, mean, weight, best, slope, 1.0, trail)
         start = cheapest(first, arm, head, best, trail)
 
     tries = 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.likelihood_ratio import differ
-from ...engine.protocols import Weigher
+from ...engine.protocols import SetEvidence
 from ...engine.state import Fixed, Floats, Ints
 
 HUGE, LEAST = 1e300, 1e-300  # a smaller share is none: what has it is never ruled out
@@ -40,21 +40,21 @@ FEW = 2_000  # sets whose differences are counted one by one
 SOME = 5_000  # sets that are compared one by one, where nothing is known of them
 
 
-class EveryPart(NamedTuple):
+class ListedUnionBound(NamedTuple):
     members: Fixed  # float64[n, d]
     chance: Fixed  # float64[d + 1]: by the size of the difference
     arms: Ints  # scratch
     sign: Floats
 
-    def odds(self, best: Floats, rival: Floats) -> float:
+    def log_weight(self, best: Floats, rival: Floats) -> float:
         return float(self.chance[differ(best, rival, self.arms, self.sign)])
 
-    def scan(
-        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    def least_evidence(
+        self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         n = differ(best, rival, self.arms, self.sign)
-        weigher.quote(best, self.arms, self.sign, n)
-        offer, base = weigher.offer, weigher.base
+        weigher.price_arms(best, self.arms, self.sign, n)
+        offer, base = weigher.arm_prices, weigher.base
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
             bound = math.inf if n == 0 else -math.inf
@@ -64,7 +64,7 @@ class EveryPart(NamedTuple):
                     total += offer[r, self.arms[i]]
                 bound = max(bound, total)
             if not bound >= least:
-                value = weigher.confront(best, self.arms, self.sign, n) + self.chance[n]
+                value = weigher.evidence_against(best, self.arms, self.sign, n) + self.chance[n]
                 if not value >= least:
                     least = value
                     for a in range(best.size):
@@ -74,13 +74,13 @@ class EveryPart(NamedTuple):
         return least
 
 
-def every(sets: Sequence[tuple[int, ...]], d: int) -> EveryPart:
+def every(sets: Sequence[tuple[int, ...]], d: int) -> ListedUnionBound:
     """Of a list of sets."""
     members = np.zeros((len(sets), d))
     for row, chosen in zip(members, sets, strict=True):
         row[list(chosen)] = 1.0
     chance = by_size(differences(members), max(len(sets) - 1.0, 1.0))
-    return EveryPart(members, chance, np.zeros(d, np.int64), np.zeros(d))
+    return ListedUnionBound(members, chance, np.zeros(d, np.int64), np.zeros(d))
 
 
 def differences(members: Floats) -> Floats:

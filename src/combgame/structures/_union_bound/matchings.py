@@ -12,13 +12,13 @@ import numpy as np
 
 from ...engine.jit import jitable
 from ...engine.likelihood_ratio import REFERENCES, differ, rebuild
-from ...engine.protocols import Weigher
+from ...engine.protocols import SetEvidence
 from ...engine.state import Fixed, FixedInts, Floats, Ints
 from .._nearest.paths import LIMIT
 from .listed import by_size
 
 
-class ComponentsPart(NamedTuple):
+class MatchingUnionBound(NamedTuple):
     """A row takes the column of the next one, and the last one that of the first, or a free one."""
 
     board: FixedInts  # int64[rows, columns]: arms, -1 where there is none; all rows are matched
@@ -34,19 +34,19 @@ class ComponentsPart(NamedTuple):
     spent: Floats  # scratch: float64[references, rows + 1]
     reach: Floats  # scratch: float64[2, rows]
 
-    def odds(self, best: Floats, rival: Floats) -> float:
+    def log_weight(self, best: Floats, rival: Floats) -> float:
         n = 0
         for a in range(best.size):
             if best[a] > rival[a]:
                 n += 1
         return float(self.chance[n])
 
-    def scan(
-        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    def least_evidence(
+        self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """Cycles begin with their lowest row."""
         (rows, columns), arms, sign, board = self.board.shape, self.arms, self.sign, self.board
-        weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
+        weigher.price_arms(best, arms, sign, differ(best, rival, arms, sign))
         base, tries, lowest = weigher.base, 0, math.inf
         match, node, option, used = self.steps[0], self.steps[1], self.steps[2], self.steps[3]
         free, price, rest, spent = self.free, self.price, self.rest, self.spent
@@ -55,7 +55,7 @@ class ComponentsPart(NamedTuple):
         for a in range(best.size):
             if best[a] > 0.5:
                 match[self.row[a]], free[self.column[a]] = self.column[a], 0
-        toll(weigher.offer, board, match, price)
+        edge_costs(weigher.arm_prices, board, match, price)
         for start in range(rows):
             walks(price, match, free, self.chance, start, self.reach, rest)
             bound = -math.inf
@@ -105,7 +105,7 @@ class ComponentsPart(NamedTuple):
                     node[depth], option[depth], used[go] = go, 0, 1
                     continue
                 n = exchanged(board, match, node, depth + 1, last, arms, sign)
-                value = weigher.confront(best, arms, sign, n) + self.chance[depth + 1]
+                value = weigher.evidence_against(best, arms, sign, n) + self.chance[depth + 1]
                 if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)
@@ -115,7 +115,7 @@ class ComponentsPart(NamedTuple):
 
 
 @jitable
-def toll(offer: Floats, board: Ints, match: Ints, price: Floats) -> None:
+def edge_costs(offer: Floats, board: Ints, match: Ints, price: Floats) -> None:
     """What it costs, for each reference, that a row leaves its column and takes another."""
     rows, columns = board.shape
     for r in range(offer.shape[0]):
@@ -180,12 +180,12 @@ def exchanged(
     return n
 
 
-def components(board: Ints, row: Ints, column: Ints) -> ComponentsPart:
+def components(board: Ints, row: Ints, column: Ints) -> MatchingUnionBound:
     """Of a board with at least as many columns as rows."""
     rows, columns = board.shape
     counts = counted(rows, columns - rows)
     chance = by_size(counts, float(counts.sum()))
-    return ComponentsPart(
+    return MatchingUnionBound(
         board,
         row,
         column,

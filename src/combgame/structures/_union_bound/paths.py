@@ -1,6 +1,6 @@
 """Rivals of a path: single detours, which leave it once and rejoin it.
 
-A depth-first search, pruned by prices of arms (`Weigher.quote`): for each reference, the cheapest
+A depth-first search, pruned by prices of arms (`SetEvidence.price_arms`): for each reference, the cheapest
 way back to the path is known from every node, so that the largest of the sums bounds whatever a
 detour that has come so far can become.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.likelihood_ratio import REFERENCES, differ, rebuild
-from ...engine.protocols import Weigher
+from ...engine.protocols import SetEvidence
 from ...engine.state import Fixed, FixedInts, Floats, Ints
 from .._nearest.paths import LIMIT, walk
 from .listed import HUGE, log_share
@@ -20,7 +20,7 @@ from .listed import HUGE, log_share
 FEW = 1_000  # paths whose detours are counted one by one
 
 
-class DetoursPart(NamedTuple):
+class PathUnionBound(NamedTuple):
     first: FixedInts  # as in `PathsPart`
     arm: FixedInts
     head: FixedInts
@@ -32,7 +32,7 @@ class DetoursPart(NamedTuple):
     ahead: Floats  # scratch: float64[references, nodes]
     spent: Floats
 
-    def odds(self, best: Floats, rival: Floats) -> float:
+    def log_weight(self, best: Floats, rival: Floats) -> float:
         """By where the paths part first, and meet last."""
         begin, end, v = -1, -1, 0
         while v < self.first.size - 2:
@@ -45,11 +45,11 @@ class DetoursPart(NamedTuple):
                     break
         return float(self.chance[begin, end])
 
-    def scan(
-        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    def least_evidence(
+        self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
-        weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
+        weigher.price_arms(best, arms, sign, differ(best, rival, arms, sign))
         base, tries, lowest, begin = weigher.base, 0, math.inf, 0
         along, on, place, via, option = (
             self.steps[0],
@@ -60,7 +60,7 @@ class DetoursPart(NamedTuple):
         )
         price, ahead, spent = self.price, self.ahead, self.spent
         steps = walk(first, arm, head, best, along, on, place)
-        self.pay(weigher.offer, best, along, place)
+        self.pay(weigher.arm_prices, best, along, place)
         for i in range(steps):
             self.look_back(best, on, begin)
             bound = -math.inf
@@ -97,7 +97,7 @@ class DetoursPart(NamedTuple):
                     option[depth] = first[u]
                     continue
                 n = self.list_detour(along, place, begin, via, depth + 1)
-                value = weigher.confront(best, arms, sign, n) + self.chance[begin, u]
+                value = weigher.evidence_against(best, arms, sign, n) + self.chance[begin, u]
                 if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)
@@ -152,7 +152,7 @@ def detours(
     classes: int,
     within: dict[tuple[int, int], int] | None,
     d: int,
-) -> DetoursPart:
+) -> PathUnionBound:
     """Of a graph: the edges (arm, head) that leave each node, in topological order; how many
     detours and pairs of ends a path has at most, and detours between two ends (`counted`).
     """
@@ -169,7 +169,7 @@ def detours(
         for ends, number in within.items():
             ways[ends] = number
     flat = [edge for out in leaving for edge in out]
-    return DetoursPart(
+    return PathUnionBound(
         np.cumsum([0, *map(len, leaving)]).astype(np.int64),
         np.array([arm for arm, _ in flat], np.int64),
         np.array([head for _, head in flat], np.int64),

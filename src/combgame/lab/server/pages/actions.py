@@ -8,32 +8,32 @@ from fastapi import APIRouter, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ....errors import CombGameError, InputError, must_be
+from ....errors import CombGameError, InputError, invalid_argument
 from ...inputs import Todo, mark_of
 from ...study import Study
-from ..auth import Person
+from ..auth import User
 from ..errors import code_of, role_missing
 from ..validation import Name
-from ..workers import Desk
-from .rendering import Admin, At, Measurer, Reader, Roles, back, once_of, page, whole_of
+from ..workers import StudyPool
+from .rendering import Admin, At, Measurer, Reader, RoleContext, back, once_of, page, whole_of
 from .wording import PAGE
 
 router = APIRouter(include_in_schema=False)
 
 
 REASONS = {  # and who may give one
-    "fail": Roles.measure,
-    "release": Roles.measure,
-    "retract": Roles.measure,
-    "stop": Roles.manage,
-    "more": Roles.manage,
+    "fail": RoleContext.measure,
+    "release": RoleContext.measure,
+    "retract": RoleContext.measure,
+    "stop": RoleContext.manage,
+    "more": RoleContext.manage,
 }
 
 
 async def _reason(
     request: Request,
-    desk: Desk,
-    person: Person,
+    desk: StudyPool,
+    person: User,
     name: str,
     what: str,
     error: str = "",
@@ -92,8 +92,8 @@ async def reason_page(
 
 async def _done(
     request: Request,
-    desk: Desk,
-    person: Person,
+    desk: StudyPool,
+    person: User,
     name: str,
     what: str,
     verb: Callable[[Study, Mapping[str, str]], Any],
@@ -111,7 +111,7 @@ async def _done(
     except CombGameError as error:
         if code_of(error) >= 500:
             raise
-        return await _reason(request, desk, person, name, what, error.said(PAGE), fields)
+        return await _reason(request, desk, person, name, what, error.render(PAGE), fields)
     return back(name, done, whole_of(fields.get("round", "")) or 0)
 
 
@@ -171,7 +171,7 @@ async def more(request: Request, desk: At, person: Admin, name: Name) -> Respons
     def verb(one: Study, fields: Mapping[str, str]) -> None:
         rounds = whole_of(fields.get("max_rounds", "").strip())
         if fields.get("max_rounds", "").strip() and rounds is None:
-            raise must_be("max_rounds", fields["max_rounds"], "a whole number")
+            raise invalid_argument("max_rounds", fields["max_rounds"], "a whole number")
         deadline = fields.get("deadline", "").strip() or None
         one.extend(rounds, deadline, reason=_why(fields), client=person.name)
 

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Response
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from ....errors import CombGameError, must_be
+from ....errors import CombGameError, invalid_argument
 from ...study import Study
-from ..auth import Person
+from ..auth import User
 from ..errors import code_of
 from . import create_form as beginning
 from . import views
@@ -30,7 +30,7 @@ async def new(request: Request, desk: At, person: Admin) -> Response:
         fields |= await desk.look(like, lambda one: beginning.fields_of(one.problem))
     for key in ("noise", "level"):
         fields[key] = request.query_params.get(key, fields[key])
-    return _begin(request, person, beginning.Begun(fields))
+    return _begin(request, person, beginning.StudyForm(fields))
 
 
 @router.post("/new")
@@ -39,11 +39,11 @@ async def create(request: Request, desk: At, person: Admin) -> Response:
     fields = {key: str(one) for key, one in form.items() if not isinstance(one, UploadFile)}
     upload = form.get("file")
     file = await upload.read() if isinstance(upload, UploadFile) else b""
-    made = await desk.work(beginning.begun, fields, desk.limits, file)
+    made = await desk.run_in_pool(beginning.begun, fields, desk.limits, file)
     plan = None
     if made.fits:
         with suppress(TimeoutError):
-            plan = await asyncio.wait_for(desk.work(beginning.expected, made), PLANNING)
+            plan = await asyncio.wait_for(desk.run_in_pool(beginning.expected, made), PLANNING)
     if not made.fits or made.problem is None or form.get("do") != "create":
         return _begin(request, person, made, plan, shown=True)
     name, problem = fields["name"].strip(), made.problem
@@ -55,20 +55,20 @@ async def create(request: Request, desk: At, person: Admin) -> Response:
             name=name,
             client=person.name,
             engine=desk.engine,
-            timeout=desk.limits.waiting,
-            expects=None if plan is None else min(plan["rounds"], plan["most"] or math.inf),
+            timeout=desk.limits.lock_timeout_s,
+            planned_rounds=None if plan is None else min(plan["rounds"], plan["most"] or math.inf),
             **made.settings,
         )
 
     try:
         if name in (".", ".."):
-            raise must_be("name", name, "a text, such as 'plate-7'")
+            raise invalid_argument("name", name, "a text, such as 'plate-7'")
         await desk.create(make, name)
     except CombGameError as error:
         if code_of(error) == 503:
             raise
-        made.wrong["name" if error.code in ("study-exists", "must-be") else "problem"] = error.said(
-            PAGE
+        made.wrong["name" if error.code in ("study-exists", "must-be") else "problem"] = (
+            error.render(PAGE)
         )
         return _begin(request, person, made, plan, shown=True)
     return back(name, "created")
@@ -76,8 +76,8 @@ async def create(request: Request, desk: At, person: Admin) -> Response:
 
 def _begin(
     request: Request,
-    person: Person,
-    made: beginning.Begun,
+    person: User,
+    made: beginning.StudyForm,
     plan: Any = None,
     shown: bool = False,
 ) -> Response:

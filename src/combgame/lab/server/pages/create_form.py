@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...._messages import word
+from ...._messages import safe_str
 from ....errors import CombGameError, InputError
 from ....problem import Problem
 from ....rewards import Bernoulli, Bounded, Gaussian
 from ....rewards.base import RewardsBase
 from ....simulation.plan import plan as make_plan
 from ....structures import Arms, Paths, SpanningTrees, StructureBase, Subsets
-from ....tables.cells import Marks, number
-from ..settings import Limits
+from ....tables.cells import NumberFormat, number
+from ..settings import ServerSettings
 from ..validation import problem_of, within
 from .wording import PAGE
 
@@ -56,7 +56,7 @@ USUAL = {
     "goal": "maximise",
     "risk": "0.05",
     "epsilon": "",
-    "min_pulls": "2",
+    "min_replicates": "2",
     "max_rounds": "",
     "gap": "",
     "guess": "",
@@ -70,7 +70,7 @@ LEVELLED = 1.4  # times the rounds, where they have levels: 1.3 to 1.5 (docs/pla
 
 
 @dataclass
-class Begun:
+class StudyForm:
     """What a form says: its fields, the problem and the settings, and what is wrong with which."""
 
     fields: dict[str, str]
@@ -83,15 +83,15 @@ class Begun:
         return self.problem is not None and not self.wrong
 
 
-def begun(fields: Mapping[str, str], limits: Limits, file: bytes = b"") -> Begun:
+def begun(fields: Mapping[str, str], limits: ServerSettings, file: bytes = b"") -> StudyForm:
     """file: a problem file, which says what else the form would."""
     known = {key: str(fields.get(key, usual)) for key, usual in USUAL.items()}
-    made = Begun(known)
-    read = _Fields(made)
+    made = StudyForm(known)
+    read = FormFields(made)
     made.settings = {
         "delta": read.real("risk", 0.0, 1.0),
         "epsilon": read.real("epsilon", 0.0, math.inf) or 0.0,
-        "min_pulls": read.count("min_pulls", 0) or 0,
+        "min_replicates": read.count("min_replicates", 0) or 0,
         "max_rounds": read.count("max_rounds", 1),
     }
     if not known["name"].strip():
@@ -101,7 +101,7 @@ def begun(fields: Mapping[str, str], limits: Limits, file: bytes = b"") -> Begun
     except _Wrong:
         pass
     except CombGameError as error:
-        made.wrong.setdefault("problem", error.said(PAGE))
+        made.wrong.setdefault("problem", error.render(PAGE))
     return made
 
 
@@ -109,10 +109,10 @@ class _Wrong(Exception):  # noqa: N818  (it never leaves this module)
     """A field is wrong, and said so."""
 
 
-class _Fields:
+class FormFields:
     """Fields read one after the other, with what is wrong kept beside each."""
 
-    def __init__(self, made: Begun) -> None:
+    def __init__(self, made: StudyForm) -> None:
         self.made = made
 
     def text(self, key: str) -> str:
@@ -131,7 +131,7 @@ class _Fields:
             return None
         mark = "," if "," in said else "."
         try:
-            value = number(key, said, Marks(mark))
+            value = number(key, said, NumberFormat(mark))
         except CombGameError:
             value = math.nan
         if low <= value <= high and math.isfinite(value):
@@ -194,7 +194,7 @@ def edges_of(text: str) -> list[tuple[str, ...]]:
     return made
 
 
-def _problem(read: _Fields, limits: Limits) -> Problem:
+def _problem(read: FormFields, limits: ServerSettings) -> Problem:
     kind = read.text("kind")
     goal = "minimise" if read.text("goal") == "minimise" else "maximise"
     if kind in ("path", "tree"):
@@ -227,7 +227,7 @@ def _sets(d: int, size: int) -> StructureBase:
     return Arms(d) if size == 1 else Subsets(d, size)
 
 
-def _rewards(read: _Fields) -> RewardsBase:
+def _rewards(read: FormFields) -> RewardsBase:
     noise = read.text("noise")
     if noise == "bernoulli":
         return Bernoulli()
@@ -255,10 +255,10 @@ def _rewards(read: _Fields) -> RewardsBase:
         if not sigma:
             read.made.wrong.setdefault("sigma", "It must be above 0.")
             raise _Wrong
-    return Gaussian(sigma, level=level)
+    return Gaussian(sigma, batch_effect=level)
 
 
-def _from_file(file: bytes, limits: Limits) -> Problem:
+def _from_file(file: bytes, limits: ServerSettings) -> Problem:
     """A problem file (TOML), or the same as JSON."""
     try:
         text = file.decode("utf-8-sig")
@@ -273,16 +273,16 @@ def _from_file(file: bytes, limits: Limits) -> Problem:
     return problem_of(data, limits)
 
 
-def expected(made: Begun) -> dict[str, Any] | None:
+def expected(made: StudyForm) -> dict[str, Any] | None:
     """The plan, if the form says what difference matters: rounds to expect, as plain data, for the
     tolerance and the budget of the form; None where nothing was supposed.
     """
-    problem, read = made.problem, _Fields(made)
+    problem, read = made.problem, FormFields(made)
     gap = read.real("gap", 0.0, math.inf)
     if problem is None or not gap or gap < EASY or not isinstance(problem.answers, Arms | Subsets):
         return None
     guess = read.real("guess", 0.0, math.inf)
-    if problem.rewards.known:
+    if problem.rewards.variance_known:
         rewards, middle = problem.rewards, 0.0
     elif guess:
         rewards, middle = Gaussian(guess), 0.0
@@ -295,7 +295,7 @@ def expected(made: Begun) -> dict[str, Any] | None:
         middle = 0.5
     elif isinstance(rewards, Bounded):
         middle = (rewards.low + rewards.high) / 2.0
-    m = problem.answers.largest()
+    m = problem.answers.max_size()
     if problem.d > PLANNED:
         return None
     sign = -1.0 if problem.goal == "minimise" else 1.0
@@ -310,25 +310,25 @@ def expected(made: Begun) -> dict[str, Any] | None:
             delta=made.settings["delta"],
             rules=None,
             runs=0,
-            shrink=(1.0, 0.5),
+            gap_scales=(1.0, 0.5),
             progress=False,
             epsilon=made.settings["epsilon"],
         )
     except CombGameError as error:
-        made.wrong["gap"] = error.said(PAGE)
+        made.wrong["gap"] = error.render(PAGE)
         return None
     rows = done.rows()
     if any(row["limit"] is None for row in rows):
         return None
-    levels, most = problem.rewards.levels(), made.settings["max_rounds"]
+    levels, most = problem.rewards.has_batch_effect(), made.settings["max_rounds"]
     # every arm is measured so often, whatever comes out
-    start = made.settings["min_pulls"] * math.ceil(problem.d / problem.actions.largest())
+    start = made.settings["min_replicates"] * math.ceil(problem.d / problem.actions.max_size())
     rounds, half = (max(row["limit"] * (LEVELLED if levels else 1.0), float(start)) for row in rows)
     return {
         "rounds": rounds,
         "half": half,
         "gap": gap,
-        "guess": guess if not problem.rewards.known else None,
+        "guess": guess if not problem.rewards.variance_known else None,
         "levels": levels,
         "epsilon": made.settings["epsilon"],
         "most": most,
@@ -358,17 +358,17 @@ def fields_of(problem: Problem) -> dict[str, str]:
     elif isinstance(rewards, Bounded):
         fields |= {"noise": "bounded", "low": f"{rewards.low:g}", "high": f"{rewards.high:g}"}
     elif isinstance(rewards, Gaussian):
-        fields["level"] = "1" if rewards.levels() else ""
+        fields["level"] = "1" if rewards.has_batch_effect() else ""
         if isinstance(rewards.sigma, int | float):
             fields |= {"noise": "gaussian", "sigma": f"{rewards.sigma:g}"}
     one = problem.answers
     if isinstance(one, Paths | SpanningTrees):
         ends = one.arguments()["edges"]
-        fields["edges"] = "\n".join("\t".join(map(word, edge)) for edge in ends)
+        fields["edges"] = "\n".join("\t".join(map(safe_str, edge)) for edge in ends)
         fields["kind"] = "path" if isinstance(one, Paths) else "tree"
         if isinstance(one, Paths):
-            fields |= {"source": word(one.source), "sink": word(one.sink)}
+            fields |= {"source": safe_str(one.source), "sink": safe_str(one.sink)}
     elif isinstance(one, Arms | Subsets):
         fields["names"] = "\n".join(problem.names or map(str, range(problem.d)))
-        fields |= {"find": str(one.largest()), "play": str(problem.actions.largest())}
+        fields |= {"find": str(one.max_size()), "play": str(problem.actions.max_size())}
     return fields

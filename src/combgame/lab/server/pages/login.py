@@ -5,7 +5,7 @@ from fastapi.responses import RedirectResponse
 from starlette.requests import Request
 
 from ....errors import AccessError
-from ..auth import People
+from ..auth import Authenticator
 from ..errors import code_of
 from .rendering import Reader, page
 from .wording import PAGE
@@ -15,7 +15,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/login")
 async def log_in_page(request: Request, next: str = "/") -> Response:
-    people: People = request.app.state.people
+    people: Authenticator = request.app.state.people
     if not people.needed or await people.who(request) is not None:
         return RedirectResponse(_inside(next), 303)
     return page(request, "login.html", None, next=_inside(next), error="")
@@ -28,7 +28,9 @@ async def log_in(request: Request) -> Response:
     try:
         session = await request.app.state.people.log_in(request, str(form.get("token", "")))
     except AccessError as error:
-        return page(request, "login.html", None, code_of(error), next=goal, error=error.said(PAGE))
+        return page(
+            request, "login.html", None, code_of(error), next=goal, error=error.render(PAGE)
+        )
     request.state.cookie = session
     return RedirectResponse(goal, 303)
 

@@ -20,10 +20,10 @@ from ...._display.html import environment
 from ...._display.plotting import short
 from ...._display.text import count
 from ...._version import __version__
-from ....storage.transaction import Request as Once
-from ..auth import Person, allowed
+from ....storage.transaction import IdempotencyKey as Once
+from ..auth import User, allowed
 from ..middleware import in_path
-from ..workers import Desk
+from ..workers import StudyPool
 from . import views
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ DONE = {  # what was done, as the page after it says
 }
 
 
-class Roles:
+class RoleContext:
     """Which role may do what."""
 
     read, measure, manage, create = "read", "measure", "admin", "admin"
@@ -72,11 +72,11 @@ TEMPLATES.filters |= {
     "counted": count,
     "thousands": "{:,}".format,
 }
-TEMPLATES.globals |= {"version": __version__, "static": STATIC, "roles": Roles}
+TEMPLATES.globals |= {"version": __version__, "static": STATIC, "roles": RoleContext}
 
 
 def page(
-    request: Request, template: str, person: Person | None, status: int = 200, **known: Any
+    request: Request, template: str, person: User | None, status: int = 200, **known: Any
 ) -> HTMLResponse:
     """A page for somebody."""
     field = Markup('<input type="hidden" name="csrf" value="{}">').format(
@@ -102,23 +102,23 @@ def done(request: Request) -> str:
     return said.format(count(int(n), "value") if said == DONE["stored"] else int(n))
 
 
-Reader = Annotated[Person, Depends(allowed("read"))]
-Measurer = Annotated[Person, Depends(allowed("measure"))]
-Admin = Annotated[Person, Depends(allowed("admin"))]
+Reader = Annotated[User, Depends(allowed("read"))]
+Measurer = Annotated[User, Depends(allowed("measure"))]
+Admin = Annotated[User, Depends(allowed("admin"))]
 
 
-def desk_of(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
+def desk_of(request: Request) -> StudyPool:
+    desk: StudyPool = request.app.state.desk
     return desk
 
 
-At = Annotated[Desk, Depends(desk_of)]
+At = Annotated[StudyPool, Depends(desk_of)]
 
 
-def kept_of(request: Request) -> views.Kept:
+def kept_of(request: Request) -> views.ViewCache:
     if not hasattr(request.app.state, "kept"):
-        request.app.state.kept = views.Kept()
-    kept: views.Kept = request.app.state.kept
+        request.app.state.kept = views.ViewCache()
+    kept: views.ViewCache = request.app.state.kept
     return kept
 
 
@@ -135,7 +135,7 @@ def attached(content: str | bytes, kind: str, file: str) -> Response:
     return Response(content, media_type=kind, headers={"content-disposition": header})
 
 
-def once_of(request: Request, form: Any, person: Person, said: str) -> Once | None:
+def once_of(request: Request, form: Any, person: User, said: str) -> Once | None:
     """The same form sent twice is done once."""
     key = str(form.get("once", ""))[:100]
     if not key:

@@ -10,18 +10,18 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from ....errors import CombGameError, InputError, StudyError
-from ....tables import Grid, known_column
+from ....tables import RawTable, known_column
 from ....tables.reader import read_bytes
 from ...exports import write_sheet, write_workbook
-from ...inputs import Todo, mark_of, prints_of
+from ...inputs import Todo, fingerprints, mark_of
 from ...round import Round, pulls
 from ...study import Study
-from ..auth import Person
+from ..auth import User
 from ..validation import Name
-from ..workers import Desk
+from ..workers import StudyPool
 from . import results_form as entering
 from .rendering import At, Measurer, attached, back, once_of, page, study_path, whole_of
-from .results_form import Known, Understood
+from .results_form import ParsedResults, StudyContext
 from .wording import PAGE
 
 router = APIRouter(include_in_schema=False)
@@ -47,7 +47,7 @@ async def ask(request: Request, desk: At, person: Measurer, name: Name) -> Respo
     return RedirectResponse(f"{study_path(name)}/enter", 303)
 
 
-def rounds_of(study: Study, person: Person, which: int | None, everything: bool) -> list[Round]:
+def rounds_of(study: Study, person: User, which: int | None, everything: bool) -> list[Round]:
     """The rounds that are to be entered: one, those of somebody, or all that are open."""
     pending = study.pending
     if which is not None:
@@ -66,8 +66,8 @@ async def enter(request: Request, desk: At, person: Measurer, name: Name) -> Res
 
 async def _enter(
     request: Request,
-    desk: Desk,
-    person: Person,
+    desk: StudyPool,
+    person: User,
     name: str,
     which: int | None,
     everything: bool,
@@ -113,7 +113,7 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
     raw = await upload.read() if isinstance(upload, UploadFile) else b""
     decimal = fields.get("decimal") or None
 
-    def view(one: Study) -> tuple[Understood, Known]:
+    def view(one: Study) -> tuple[ParsedResults, StudyContext]:
         known = known_of(one)
         rounds = rounds_of(one, person, which, everything)
         file = upload is not None
@@ -128,9 +128,9 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
         read, known = await desk.look(name, view)
     except CombGameError as error:
         if outside:
-            return await _outside(request, person, name, error.said(PAGE), fields)
+            return await _outside(request, person, name, error.render(PAGE), fields)
         return await _enter(
-            request, desk, person, name, which, everything, error.said(PAGE), fields
+            request, desk, person, name, which, everything, error.render(PAGE), fields
         )
     text = json.dumps(
         {
@@ -164,7 +164,9 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
         blank=blank,
         left=any(_blank(row.entry) for row in read.rows)
         or any(
-            set(known.rounds[n].left) - set(t) for n, t in read.values.items() if n in known.rounds
+            set(known.rounds[n].remaining) - set(t)
+            for n, t in read.values.items()
+            if n in known.rounds
         ),
         outside=outside,
         reason=fields.get("reason", ""),
@@ -173,13 +175,13 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
     )
 
 
-def _uploaded(study: Study, raw: bytes, most: int) -> Grid:
+def _uploaded(study: Study, raw: bytes, most: int) -> RawTable:
     if not raw:
         raise InputError("no-upload", "no file was chosen", remedy="choose one, or paste it")
     return read_bytes(raw, known_column(study.problem), most=most)
 
 
-def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> Grid:
+def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> RawTable:
     """What was typed or pasted."""
     if "paste" in fields:
         return entering.pasted(fields["paste"], study.problem, rounds)
@@ -187,7 +189,7 @@ def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> Gr
         (one.id, name): fields.get(f"v-{one.id}-{arm}", "")
         for one in rounds
         for arm, name in zip(one.arms, one.names, strict=True)
-        if arm in one.left
+        if arm in one.remaining
     }
     if not any(text.strip() for text in typed.values()):
         gone = _gone(rounds, fields)
@@ -222,16 +224,16 @@ def marks_of(fields: Mapping[str, str]) -> dict[int, str]:
     return {number: mark_of(text or None) for number, text in marks.items() if number is not None}
 
 
-def known_of(study: Study) -> Known:
+def known_of(study: Study) -> StudyContext:
     with study.moment() as now:
         status = now.status
-        return Known(
+        return StudyContext(
             study.problem,
             study.name,
             status.estimates,
-            status.noise,
+            status.noise_check,
             {one.id: one for one in now.pending},
-            prints_of(study.events(max(study.seq - LOOKED, 0))),
+            fingerprints(study.events(max(study.seq - LOOKED, 0))),
             now.within(),
         )
 
@@ -318,7 +320,7 @@ def _many(x: Any) -> int:
 
 async def _outside(
     request: Request,
-    person: Person,
+    person: User,
     name: str,
     error: str = "",
     given: Mapping[str, str] | None = None,

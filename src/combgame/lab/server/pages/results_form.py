@@ -14,8 +14,8 @@ from ....engine.state import Floats
 from ....errors import CombGameError, InputError
 from ....problem import Problem
 from ....rewards import Bernoulli
-from ....tables import Grid, Sheet, known_column, read_table
-from ....tables.cells import Form
+from ....tables import ParsedTable, RawTable, known_column, read_table
+from ....tables.cells import TableFormat
 from ....tables.reader import read_bytes
 from ...inputs import Todo, check_means, check_todo, read_values, repeated_round
 from ...outliers import ALONE, ENOUGH, gathered, outliers
@@ -27,7 +27,7 @@ FAR_OFF = math.erfc(FAR / math.sqrt(2.0))  # the chance that a Gaussian value is
 PARTS = re.compile(r"[;\n]")
 
 
-class Row(NamedTuple):
+class ParsedRow(NamedTuple):
     """A value as it was understood, and what is odd about it."""
 
     round: int  # 0: of data from outside
@@ -38,10 +38,10 @@ class Row(NamedTuple):
     odd: str = ""
 
 
-class Understood(NamedTuple):
+class ParsedResults(NamedTuple):
     """What would be stored, and what to look at before."""
 
-    rows: list[Row]
+    rows: list[ParsedRow]
     form: str  # how the table was read, in a sentence
     notes: list[str]  # what is odd about all of it
     marks: dict[int, str]  # of the rounds that are meant, where they are known
@@ -63,7 +63,7 @@ class Understood(NamedTuple):
         return sum(bool(row.odd) for row in self.rows)
 
 
-def typed(fields: Mapping[tuple[int, str], str]) -> Grid:
+def typed(fields: Mapping[tuple[int, str], str]) -> RawTable:
     """Fields of a form, by round and the name of the arm; several values with semicolons."""
     lines = [
         [str(number), name, part.strip()]
@@ -71,10 +71,12 @@ def typed(fields: Mapping[tuple[int, str], str]) -> Grid:
         for part in PARTS.split(text)
         if part.strip() or not PARTS.search(text)
     ]
-    return Grid(["round", "arm", "value"], list(enumerate(lines, 1)), Form("text", "UTF-8", "\t"))
+    return RawTable(
+        ["round", "arm", "value"], list(enumerate(lines, 1)), TableFormat("text", "UTF-8", "\t")
+    )
 
 
-def pasted(text: str, problem: Problem, rounds: Sequence[Round]) -> Grid:
+def pasted(text: str, problem: Problem, rounds: Sequence[Round]) -> RawTable:
     """Cells of a spreadsheet: a whole table with titles; or names with values beside them; or
     values alone, in the order of the arms of the round.
     """
@@ -97,10 +99,10 @@ def pasted(text: str, problem: Problem, rounds: Sequence[Round]) -> Grid:
     head = ["round", "arm", "value"] if rounds else ["", "arm", "value"]
     if rounds and any(not line[0] for line in made):
         raise _which_round(rounds)
-    return Grid(head, list(enumerate(made, 1)), Form("text", "UTF-8", sep or "\t"))
+    return RawTable(head, list(enumerate(made, 1)), TableFormat("text", "UTF-8", sep or "\t"))
 
 
-def _in_round(grid: Grid, words: list[str], rounds: Sequence[Round]) -> Grid:
+def _in_round(grid: RawTable, words: list[str], rounds: Sequence[Round]) -> RawTable:
     """A table with titles that need not say of which round it is, if there is only one."""
     if "round" in words or not rounds:
         return grid
@@ -116,7 +118,7 @@ def _in_order(cells: list[list[str]], rounds: Sequence[Round]) -> list[list[str]
         (one.id, name)
         for one in rounds
         for arm, name in zip(one.arms, one.names, strict=True)
-        if arm in one.left
+        if arm in one.remaining
     ]
     flat = [cell for line in cells for cell in line]
     often = {one.id: one.replicates for one in rounds}
@@ -143,7 +145,7 @@ def _which_round(rounds: Sequence[Round]) -> InputError:
     )
 
 
-class Known(NamedTuple):
+class StudyContext(NamedTuple):
     """What is known of a study, to compare new values with."""
 
     problem: Problem
@@ -157,20 +159,20 @@ class Known(NamedTuple):
 
 
 def understood(
-    grid: Grid,
-    known: Known,
+    grid: RawTable,
+    known: StudyContext,
     decimal: str | None = None,
     outside: bool = False,
     again: bool = False,
     file: bool = False,
     marks: Mapping[int, str] = MappingProxyType({}),
-) -> Understood:
+) -> ParsedResults:
     """What a table says, with all that is odd about it. again: values may be there twice; file: it
     was uploaded, so how it was read is of interest. marks: of the rounds as they were shown, where
     the table has none.
     """
     sheet = read_table(grid, known.problem, known.name, not outside, decimal)
-    rows: list[Row] = []
+    rows: list[ParsedRow] = []
     notes: list[str] = []
     told: dict[int, Mapping[int, Entry]] = {}
     meant: dict[int, str] = {}
@@ -186,7 +188,7 @@ def understood(
         rows += [_row(known, number, arm, entry) for arm, entry in entries.items()]
         if not outside:
             notes += _of_round(known, number, entries)
-    if known.problem.rewards.levels():
+    if known.problem.rewards.has_batch_effect():
         odd = _odd_within(known, told)
         rows = [row if row.odd else row._replace(odd=odd.get(row[:2], "")) for row in rows]
     twice = [] if again else _twice(sheet, known, rows)
@@ -194,22 +196,22 @@ def understood(
         notes.append("There is no value in it: all are missing.")
     form = "Numbers were read with decimal commas." if sheet.form.decimal == "," else ""
     if file and not sheet.form.plain:
-        form = sheet.form.sentence.said(PAGE)
-    return Understood(rows, form, [*twice, *notes], meant, bool(twice))
+        form = sheet.form.sentence.render(PAGE)
+    return ParsedResults(rows, form, [*twice, *notes], meant, bool(twice))
 
 
-def _twice(sheet: Sheet, known: Known, rows: Iterable[Row]) -> list[str]:
+def _twice(sheet: ParsedTable, known: StudyContext, rows: Iterable[ParsedRow]) -> list[str]:
     """Values that seem to be there twice: in the table, or in another round."""
-    said = [] if sheet.repeated is None else [sheet.repeated.said(PAGE)]
+    said = [] if sheet.repeated is None else [sheet.repeated.render(PAGE)]
     told: dict[int, dict[int, Entry]] = {}
     for row in rows:
         if row.round in known.rounds:
             told.setdefault(row.round, {})[row.arm] = row.entry
     error = repeated_round(known.problem, told, known.prints)
-    return said if error is None else [*said, error.said(PAGE)]
+    return said if error is None else [*said, error.render(PAGE)]
 
 
-def _of_round(known: Known, number: int, entries: Mapping[int, Entry]) -> list[str]:
+def _of_round(known: StudyContext, number: int, entries: Mapping[int, Entry]) -> list[str]:
     """What is missing of a round, or too much."""
     one = known.rounds.get(number)
     if one is None:
@@ -218,10 +220,10 @@ def _of_round(known: Known, number: int, entries: Mapping[int, Entry]) -> list[s
             "can be told of it."
         ]
     names = dict(zip(one.arms, one.names, strict=True))
-    left = [names[arm] for arm in one.left if arm not in entries]
+    left = [names[arm] for arm in one.remaining if arm not in entries]
     notes = [f"Round {number}: the table says nothing of {_some(left)}."] if left else []
     over = [names[a] for a, x in entries.items() if a in names and split(x, one.replicates)[1]]
-    if over and known.problem.rewards.levels():
+    if over and known.problem.rewards.has_batch_effect():
         asked = "one value" if one.replicates == 1 else f"{one.replicates} values"
         notes.append(
             f"Round {number} was asked with {asked} of every arm: what comes after that for "
@@ -234,7 +236,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-def _row(known: Known, number: int, arm: int, entry: Entry) -> Row:
+def _row(known: StudyContext, number: int, arm: int, entry: Entry) -> ParsedRow:
     name = known.problem.label([arm])
     odd = "" if entry is None else _odd(known, arm, entry)
     if entry is None:
@@ -242,7 +244,7 @@ def _row(known: Known, number: int, arm: int, entry: Entry) -> Row:
     one = known.rounds.get(number)
     if one is not None and arm not in one.arms:
         odd = "this arm is not in the round: it will be refused"
-    return Row(number, arm, name, entry, shown(entry), odd)
+    return ParsedRow(number, arm, name, entry, shown(entry), odd)
 
 
 def shown(entry: Entry) -> str:
@@ -259,9 +261,9 @@ def shown(entry: Entry) -> str:
     return f"{entry:.10g}"
 
 
-def _odd(known: Known, arm: int, entry: Entry) -> str:
+def _odd(known: StudyContext, arm: int, entry: Entry) -> str:
     """Whether it is far from what was seen so far: a heuristic, for people to look at."""
-    if isinstance(known.problem.rewards, Bernoulli) or known.problem.rewards.levels():
+    if isinstance(known.problem.rewards, Bernoulli) or known.problem.rewards.has_batch_effect():
         return ""
     mean, n, spread = _usual(known, arm)
     for value, k in pulls(entry):
@@ -285,7 +287,7 @@ def _slip(value: float, expected: float, error: float) -> str:
 
 
 def _odd_within(
-    known: Known, told: Mapping[int, Mapping[int, Entry]]
+    known: StudyContext, told: Mapping[int, Mapping[int, Entry]]
 ) -> dict[tuple[int, int], str]:
     """The same where rounds have levels of their own, by round and arm: values are compared with
     what all others let expect, those that are told with them too.
@@ -299,7 +301,7 @@ def _odd_within(
             plays[number] = np.concatenate([*before, np.array(cells, float).T], axis=1)
     wrong = known.noise is not None and known.noise.contradicted
     values, numbers = gathered(problem, plays), list(plays)
-    stated = problem.rewards.known
+    stated = problem.rewards.variance_known
     least = 1.0 if stated else 0.0
     made: dict[tuple[int, int], str] = {}
     for one in outliers(values, problem.d, stated and not wrong, least, FAR_OFF, ALONE, ENOUGH):
@@ -316,7 +318,7 @@ def _odd_within(
     return made
 
 
-def _usual(known: Known, arm: int) -> tuple[float, int, float]:
+def _usual(known: StudyContext, arm: int) -> tuple[float, int, float]:
     """The mean so far, of how many values, and how much one value varies; of an arm without
     values, those of all arms.
     """
@@ -338,4 +340,4 @@ def _usual(known: Known, arm: int) -> tuple[float, int, float]:
 
 def said(error: CombGameError) -> str:
     """An error as the page says it."""
-    return error.sentence.said(PAGE)
+    return error.sentence.render(PAGE)

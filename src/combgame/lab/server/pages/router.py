@@ -36,7 +36,9 @@ async def refused(request: Request, error: CombGameError) -> Response | None:
         person = None
     before = request.headers.get("referer", "")
     before = before if before.startswith(str(request.base_url)) else "/"
-    return page(request, "error.html", person, code, error=error.said(PAGE), code=code, back=before)
+    return page(
+        request, "error.html", person, code, error=error.render(PAGE), code=code, back=before
+    )
 
 
 def _here(request: Request) -> str:

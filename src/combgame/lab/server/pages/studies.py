@@ -29,20 +29,20 @@ async def studies(request: Request, desk: At, person: Reader) -> Response:
     pages = max(math.ceil(len(names) / LISTED), 1)
     which = min(max(whole_of(request.query_params.get("page", "1")) or 1, 1), pages)
     some = names[(which - 1) * LISTED : which * LISTED]
-    last = await desk.work(desk.shelf.last, some)
+    last = await desk.run_in_pool(desk.shelf.last, some)
     kept, turn = kept_of(request), int(time.time() / FRESH)
 
     async def one(name: str) -> dict[str, Any]:
         def view(study: Study) -> dict[str, Any]:
             with study.moment() as now:
-                return views.brief(now)
+                return views.summary(now)
 
         key = ("brief", name, last.get(name), turn)
         try:
             made: dict[str, Any] | None = kept.look(key)
             return made or kept.keep(key, await desk.look(name, view))
         except CombGameError as error:
-            return {"name": name, "error": error.said(PAGE), "mood": "stopped"}
+            return {"name": name, "error": error.render(PAGE), "mood": "stopped"}
 
     return page(
         request,
@@ -87,16 +87,16 @@ async def pictures(request: Request, desk: At, person: Reader, name: Name) -> Re
 
     def head(one: Study) -> tuple[str, float | None]:
         with one.moment() as now:
-            return now.head, one.expects
+            return now.head, one.planned_rounds
 
     def view(one: Study) -> dict[str, Any]:
         with one.moment(history=True) as now:
             return views.pictures(now)
 
-    at, expects = await desk.look(name, head)
+    at, planned_rounds = await desk.look(name, head)
     key = ("pictures", name, at)
     made = kept.look(key) or kept.keep(key, await desk.aside(name, view))
-    return page(request, "pictures.html", person, name=name, it=made, expects=expects)
+    return page(request, "pictures.html", person, name=name, it=made, planned_rounds=planned_rounds)
 
 
 @router.get("/studies/{name}/log")

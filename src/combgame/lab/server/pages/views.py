@@ -20,11 +20,11 @@ from ...report import pages as bars
 from ...report.content import (
     arms_of,
     contradicted,
+    describe_problem,
     drawn,
     hindsight,
     network,
     solved,
-    spoken,
     unit_of,
 )
 from ...report.figures import picture
@@ -58,7 +58,7 @@ NOISE = {
 }
 
 
-class Kept:
+class ViewCache:
     """Views by study and the number of its last event; the oldest are left out."""
 
     def __init__(self, most: int = KEPT) -> None:
@@ -80,11 +80,11 @@ class Kept:
         return made
 
 
-def brief(moment: Any) -> Data:
+def summary(moment: Any) -> Data:
     """A line of the list of studies."""
     status = moment.status
     waiting = [one for one in moment.open_rounds() if not one["waiting"]]
-    mood = mood_of(status)
+    mood = status_class(status)
     who: dict[str, int] = {}
     for one in waiting:
         who[one["client"] or "nobody named"] = who.get(one["client"] or "nobody named", 0) + 1
@@ -104,7 +104,7 @@ def brief(moment: Any) -> Data:
     }
 
 
-def mood_of(status: Any) -> str:
+def status_class(status: Any) -> str:
     """What nobody may overlook."""
     if status.state == "running":
         return RUNNING
@@ -141,7 +141,7 @@ def headline(status: Any, decision: Any) -> str:
     names, many = status.leader_name, len(status.leader) > 1
     if status.state == "certified":
         be = "are the best" if many else "is the best"
-        if mood_of(status) == DOUBTED:
+        if status_class(status) == DOUBTED:
             return f"{names} {be}, but only if the noise were as stated, and it is not"
         if not decision.proved:
             ways = "the user's own threshold" if status.label == STATED else "a rule of thumb"
@@ -160,7 +160,7 @@ def study(moment: Any, seq: int) -> Data:
     plain = status.to_dict(PAGE)
     arms = arms_of(moment, plain)
     unit = unit_of(problem)
-    mood = mood_of(status)
+    mood = status_class(status)
     comparable = bool(status.leader) or not status.values
     graph = network(problem, arms)
     return {
@@ -178,7 +178,7 @@ def study(moment: Any, seq: int) -> Data:
         "rounds": status.rounds,
         "spent": f"{count(status.rounds, 'round')}, {count(status.values, 'value')}",
         "progress": progress(status),
-        "weighed": status.weighed.spelt(PAGE),
+        "weighed": status.weighed.render_inline(PAGE),
         "needs": None if plain["needs"] is None else plain["needs"]["text"],
         "left": left(status),
         "forecast": status.forecast,
@@ -193,7 +193,7 @@ def study(moment: Any, seq: int) -> Data:
         "open": moment.open_rounds(),
         "unit": unit,
         "arms": estimates(arms, problem.goal == "minimise"),
-        "within": problem.rewards.levels(),
+        "within": problem.rewards.has_batch_effect(),
         "comparable": comparable,
         "compared": None if plain["compared"] is None else plain["compared"]["text"],
         "network": "" if graph is None else networks.drawn(graph),
@@ -277,14 +277,14 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
 
 def about_problem(problem: Any) -> list[tuple[str, str]]:
     """A problem in words."""
-    said = spoken(problem)
+    said = describe_problem(problem)
     values, rewards = said["values"], problem.rewards
     if isinstance(rewards, Gaussian):
-        within = " within a round" if rewards.levels() else ""
+        within = " within a round" if rewards.has_batch_effect() else ""
         if isinstance(rewards.sigma, int | float):
             values = f"numbers that vary by {rewards.sigma:g}{within}"
         else:
-            how = "was stated for every arm" if rewards.known else "is taken from the data"
+            how = "was stated for every arm" if rewards.variance_known else "is taken from the data"
             values = f"numbers; how much they vary{within} {how}"
     known = [
         ("Looked for", said["asked"]),
@@ -292,7 +292,7 @@ def about_problem(problem: Any) -> list[tuple[str, str]]:
         ("Values", values),
         ("Better are", "small values" if problem.goal == "minimise" else "large values"),
     ]
-    if rewards.levels():
+    if rewards.has_batch_effect():
         known.insert(3, ("Rounds", LEVELS))
     return known
 
@@ -303,8 +303,8 @@ def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
     known.append(("May be wrong", f"in at most {100 * settings['delta']:g}% of such studies"))
     if settings.get("epsilon"):
         known.append(("Good enough", f"whatever is within {settings['epsilon']:g} of the best"))
-    if settings.get("min_pulls"):
-        known.append(("At least", count(settings["min_pulls"], "value") + " of every arm"))
+    if settings.get("min_replicates"):
+        known.append(("At least", count(settings["min_replicates"], "value") + " of every arm"))
     if settings.get("replicates"):
         known.append(("Replicates", f"{settings['replicates']} of every arm in a round"))
     if settings.get("max_rounds"):
@@ -349,7 +349,7 @@ def logged(events: Iterable[Event], label: Callable[[list[int]], str]) -> list[D
     return [
         {
             "seq": one.seq,
-            "at": one.at,
+            "at": one.timestamp,
             "who": one.client or "somebody",
             "what": _what(one, label),
             "reason": one.reason or "",

@@ -5,7 +5,7 @@ do next, in the words of somebody at a bench.
 from collections.abc import Mapping
 from typing import Any
 
-from ...._messages import PYTHON, Sentence, looks, several
+from ...._messages import PYTHON, Message, join_truncated, safe_repr
 
 CALLS = {
     "ask": "“Take the next round”",
@@ -18,7 +18,7 @@ OPTIONS = {
     "max_rounds": "the limit of {} rounds",
     "deadline": "the deadline {}",
     "epsilon": "a tolerance of {}",
-    "min_pulls": "“at least {} values of every arm”",
+    "min_replicates": "“at least {} values of every arm”",
     "delta": "a risk of error of {}",
     "name": "the study {}",
     "sigma": "a standard deviation of {}",
@@ -27,7 +27,7 @@ BARE = {
     "max_rounds": "the limit of rounds",
     "deadline": "the deadline",
     "epsilon": "a tolerance",
-    "min_pulls": "a least number of values of every arm",
+    "min_replicates": "a least number of values of every arm",
     "delta": "the risk of error",
     "name": "the study",
     "sigma": "the standard deviation",
@@ -44,7 +44,7 @@ PHRASES = {
 }
 
 
-class Page:
+class HtmlRenderer:
     """As one finds it on the page. What the page has no button for is spelt as Python does.
 
     >>> PAGE.call("retract", (3, "reason"), {}), PAGE.option("max_rounds", 40)
@@ -64,14 +64,14 @@ class Page:
         if value is ... or value is None:
             return BARE.get(name, name.replace("_", " "))
         return OPTIONS.get(name, name + " {}").format(
-            value if isinstance(value, str) else looks(value)
+            value if isinstance(value, str) else safe_repr(value)
         )
 
     def phrase(self, key: str) -> str:
         return PHRASES.get(key, PYTHON.PHRASES.get(key, key))
 
 
-PAGE = Page()
+PAGE = HtmlRenderer()
 NEXT = {  # of the code of `status.next`: as a page says it, where the sentence is for callers
     "ask": "Take the next round, measure it, and enter what came out",
     "stop": "You can stop: the answer is certified",
@@ -81,7 +81,7 @@ NEXT = {  # of the code of `status.next`: as a page says it, where the sentence 
 }
 
 
-def next_step(said: Sentence) -> str:
+def next_step(said: Message) -> str:
     """What to do now."""
     if said.code == "measure":
         n: Any = said.arguments["n"]
@@ -89,7 +89,7 @@ def next_step(said: Sentence) -> str:
         return f"Measure {these} and enter what came out; take another if you have capacity."
     if said.code == "overdue":
         which: Any = said.arguments["rounds"]
-        these = several([str(one) for one in which], 5)
+        these = join_truncated([str(one) for one in which], 5)
         rounds, them = ("Round", "it") if len(which) == 1 else ("Rounds", "them")
         return (
             f"{rounds} {these} should have been entered by now: enter {them}, or take the next "
@@ -103,4 +103,4 @@ def next_step(said: Sentence) -> str:
         return f"Look first at what is hard to believe ({values}): the answer is certified with it."
     if said.code in NEXT:
         return NEXT[said.code] + "."
-    return said.said(PAGE)
+    return said.render(PAGE)
