@@ -116,7 +116,7 @@ def _rates(
     most paths; elsewhere as so far, because what is best in the long run leaves out arms of which
     few values are known, and a rule does not.
     """
-    sizes = {"Arms": 1, "Subsets": getattr(problem.answers, "size", 1)}
+    sizes = {"Arms": 1, "Subsets": getattr(problem.answers, "chosen", 1)}
     kind = type(problem.answers).__name__
     if kind in sizes and type(problem.actions).__name__ in sizes:
         m = problem.answers.max_size()

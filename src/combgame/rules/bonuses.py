@@ -46,7 +46,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
 
 def make_bonus(bonus: str | ExplorationBonus) -> ExplorationBonus:
     if not isinstance(bonus, str):
-        if isinstance(bonus, type) or not hasattr(bonus, "explore"):
+        if isinstance(bonus, type) or not hasattr(bonus, "value"):
             raise invalid_argument(
                 "bonus", bonus, "'stylised', 'theory', or a part with the verb explore(t)"
             )

@@ -335,7 +335,7 @@ class CombGame(RuleBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
+        if isinstance(self.learner, type) or not hasattr(self.learner, "kernel"):
             raise invalid_argument(
                 "learner",
                 self.learner,

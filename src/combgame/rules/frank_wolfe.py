@@ -358,7 +358,7 @@ class FrankWolfe(RuleBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("kappa", "slow", "explore", "ease"):
+        for name in ("sharpness", "anneal_after", "exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="FrankWolfe")
         if self.max_rivals is not None:
             check_int("pool", self.max_rivals, 1, of="FrankWolfe")

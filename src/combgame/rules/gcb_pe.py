@@ -153,7 +153,9 @@ class GCBPE(RuleBase):
         if not isinstance(self.covering, str) or self.covering not in COVERINGS:
             raise unknown_name("covering", self.covering, COVERINGS, of="GCBPE")
         object.__setattr__(
-            self, "draw", check_int("draw", self.covering_seed, 0, of="GCBPE", most=SEED)
+            self,
+            "covering_seed",
+            check_int("covering_seed", self.covering_seed, 0, of="GCBPE", most=SEED),
         )
         if self.noise_scale is not None and not (
             is_real(self.noise_scale) and 0.0 < self.noise_scale < math.inf
@@ -216,7 +218,9 @@ class GCBPE(RuleBase):
             why,
             likelihood=False,
             rests=ProofRequirements(
-                ("argmax", "largest"), ("covering",), ("assumptions", "divergence", "spread")
+                ("argmax", "max_size"),
+                ("covering",),
+                ("assumptions", "divergence", "sub_gaussian_scale"),
             ),
         )
 

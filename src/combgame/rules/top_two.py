@@ -189,7 +189,7 @@ class TopTwo(RuleBase):
         if self.beta is not None:
             object.__setattr__(self, "beta", float(self.beta))
         check_int("tries", self.max_resamples, 1, of="TopTwo")
-        for name in ("explore", "ease"):
+        for name in ("exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="TopTwo")
         make_bonus(self.bonus)
 

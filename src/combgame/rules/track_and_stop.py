@@ -93,7 +93,7 @@ class TrackAndStop(RuleBase):
             )
         if not isinstance(self.tracking, str) or self.tracking not in TRACKINGS:
             raise unknown_name("tracking", self.tracking, TRACKINGS, of="TrackAndStop")
-        for name in ("explore", "ease"):
+        for name in ("exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="TrackAndStop")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:

@@ -522,7 +522,7 @@ def draw_permutation(
     order = drawn(problem.d, seed, run, OWN)
     if shuffle_arms:
         order = drawn(problem.d, seed, run, RELABELLED)[order]
-    other, alike = getattr(rule, "numbered", None), None
+    other, alike = getattr(rule, "permuted", None), None
     mine = problem.permuted(order) if other is not None else None
     alike = other(order) if other is not None and mine is not None else None
     if mine is not None and alike is not None:

@@ -57,7 +57,7 @@ def with_elimination(
             stopping=EliminationKernel(level, left, PHASE if phases else 1.0, np.zeros(1)),
         )  # nature too may only choose among those that are left
 
-    rests = usual.rests._replace(answers=("sets", *usual.rests.answers[1:]))
+    rests = usual.rests._replace(answers=("to_list", *usual.rests.answers[1:]))
     return usual._replace(make_kernel=watch, rests=rests)
 
 

@@ -80,7 +80,7 @@ class LearnerHarness:
         room = len(sets) if learner.enumerates_actions else learner.initial_capacity(D, len(sets))
         self.seating = LearnerContext(ACTIONS, home, np.full(D, 1 / 3), len(sets), seats, room)
         self.kernel: Any = learner.kernel(self.seating)
-        for verb in ("act", "feed", "full"):
+        for verb in ("act", "update", "needs_resize"):
             assert callable(getattr(self.kernel, verb, None)), (
                 f"{type(self.kernel).__name__} has no method {verb}, a verb of every learner."
             )

@@ -90,7 +90,7 @@ class Campaign(CampaignSpec):
             for word in thresholds:
                 for label, rule in named.items():
                     shown = label if len(thresholds) == 1 else f"{label}, {word}"
-                    if getattr(chosen := make_rule(rule), "record", False):
+                    if getattr(chosen := make_rule(rule), "track_regret", False):
                         text = "{label}: record=True is for cg.regret, a campaign stores no regret"
                         raise InputError("record", text, remedy="leave it out", label=label)
                     own = brought(chosen, instance.problem, deltas)
