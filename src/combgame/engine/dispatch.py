@@ -9,9 +9,9 @@ import numpy as np
 
 from .._messages import Message, OptionHint
 from ..errors import EngineError, error_from, unknown_name
+from .compile_log import idle
 from .jit import FUNCTIONS, PARTS
 from .kernels import iter_leaves
-from .numba_versions import idle
 from .round import play
 from .user_code import SIGNATURE
 

@@ -1,7 +1,6 @@
 """Marks read by `engine/numba` when (and only when) something is compiled."""
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, TypeVar, overload
 
 PARTS: list[type] = []
@@ -39,39 +38,3 @@ def jitable(function: Any = None, *, allocates: bool = False) -> Any:
     if allocates:
         ALLOCATING.add(function)
     return function
-
-
-def kernel(defaults: type) -> Callable[[Part], Part]:
-    """Give a NamedTuple the methods of a default class that it does not define itself.
-
-    A NamedTuple cannot inherit methods, so they are copied onto the class. Compiled code and the
-    hash of what is compiled find them there like methods that were written out.
-
-    Parameters
-    ----------
-    defaults : type
-        Class with the default methods, such as `protocols.FixedSizeDefaults`.
-
-    Returns
-    -------
-    Callable
-        Class decorator for a NamedTuple.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> from combgame.engine.protocols import FixedSizeDefaults
-    >>> @kernel(FixedSizeDefaults)
-    ... class Mine(NamedTuple):
-    ...     d: int
-    >>> Mine(3).full()
-    False
-    """
-
-    def complete(kernel: Part) -> Part:
-        for name, method in vars(defaults).items():
-            if isinstance(method, FunctionType) and not hasattr(kernel, name):
-                setattr(kernel, name, method)
-        return kernel
-
-    return complete

@@ -6,18 +6,89 @@ import copy
 from collections.abc import Callable
 from itertools import count, pairwise
 from operator import itemgetter
+from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from .protocols import ProblemKernel, Threshold
+from .state import Floats, Ints
+from .statistics import Statistics
 from .user_code import SIGNATURE
 
 Part = TypeVar("Part")
+Class = TypeVar("Class", bound=type)
 UNSHARED = (float, int, bool)  # nobody can change them
 SHARED = (*UNSHARED, np.generic, SIGNATURE)
 SIMPLE = (*UNSHARED, np.random.Generator)
 # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
 LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
+
+
+def kernel(defaults: type) -> Callable[[Class], Class]:
+    """Give a NamedTuple the methods of a default class that it does not define itself.
+
+    A NamedTuple cannot inherit methods, so they are copied onto the class. Compiled code and the
+    hash of what is compiled find them there like methods that were written out.
+
+    Parameters
+    ----------
+    defaults : type
+        Class with the default methods, such as `FixedSizeDefaults`.
+
+    Returns
+    -------
+    Callable
+        Class decorator for a NamedTuple.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from combgame.engine.kernels import FixedSizeDefaults
+    >>> @kernel(FixedSizeDefaults)
+    ... class Mine(NamedTuple):
+    ...     d: int
+    >>> Mine(3).needs_resize()
+    False
+    """
+
+    def complete(kernel: Class) -> Class:
+        for name, method in vars(defaults).items():
+            if isinstance(method, FunctionType) and not hasattr(kernel, name):
+                setattr(kernel, name, method)
+        return kernel
+
+    return complete
+
+
+class FixedSizeDefaults:
+    """Default methods of a rule or a learner whose arrays never grow."""
+
+    def needs_resize(self) -> bool:
+        """Return False: the next call always fits."""
+        return False
+
+
+class StoppingDefaults:
+    """Default methods of a stopping rule that has a threshold and foresees nothing."""
+
+    threshold: Threshold
+
+    def critical_value(self, t: int, index: int) -> float:
+        """Return the value of the threshold."""
+        return self.threshold.critical_value(t, index)
+
+    def expected_growth(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
+        """Return 0: rivals are told apart by the likelihood ratio alone."""
+        return 0.0
+
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
+        """Return 0, which nobody asks for as long as `foresee` returns 0."""
+        return 0.0
 
 
 def deep_copy(kernel: Part) -> Part:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jitable
-from .protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from .kernels import StoppingDefaults, kernel
+from .protocols import ProblemKernel, RewardKernel, Threshold
 from .state import Floats, Ints, RoundState
 from .statistics import Statistics
 

@@ -15,7 +15,7 @@ Shapes: `d` arms; a set is a 0/1 vector float64[d]; what a verb writes comes las
 from typing import NamedTuple, Protocol
 
 from .action_table import ActionTable, SparseWeights
-from .jit import compilable, jitable, kernel
+from .jit import compilable, jitable
 from .state import Floats, Ints, Random, RoundState
 from .statistics import Statistics
 
@@ -23,7 +23,6 @@ __all__ = [
     "ActionTable",
     "ExplorationBonus",
     "ExponentialFamily",
-    "FixedSizeDefaults",
     "Floats",
     "GibbsDistribution",
     "Ints",
@@ -37,7 +36,6 @@ __all__ = [
     "SetEvidence",
     "SparseWeights",
     "Statistics",
-    "StoppingDefaults",
     "StoppingKernel",
     "Threshold",
     "Tracker",
@@ -45,7 +43,6 @@ __all__ = [
     "UnionBound",
     "compilable",
     "jitable",
-    "kernel",
 ]
 
 
@@ -324,33 +321,3 @@ class SamplingKernel(Protocol):
 
     def needs_resize(self) -> bool:
         """True when the next `choose` might not fit into the rule's arrays."""
-
-
-class FixedSizeDefaults:
-    """Default methods of a rule or a learner whose arrays never grow."""
-
-    def needs_resize(self) -> bool:
-        """Return False: the next call always fits."""
-        return False
-
-
-class StoppingDefaults:
-    """Default methods of a stopping rule that has a threshold and foresees nothing."""
-
-    threshold: Threshold
-
-    def critical_value(self, t: int, index: int) -> float:
-        """Return the value of the threshold."""
-        return self.threshold.critical_value(t, index)
-
-    def expected_growth(
-        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
-    ) -> float:
-        """Return 0: rivals are told apart by the likelihood ratio alone."""
-        return 0.0
-
-    def projected_evidence(
-        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
-    ) -> float:
-        """Return 0, which nobody asks for as long as `foresee` returns 0."""
-        return 0.0

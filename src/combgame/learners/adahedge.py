@@ -14,7 +14,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import ActionTable, SparseWeights
-from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats
 from ._exponential_weights import FAR, AllActionWeights, every_action, largest, number, tempered
 from .base import LearnerBase, LearnerContext, RegretStatistics

@@ -13,11 +13,20 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import ActionTable, SparseWeights
-from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats
-from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from ._exponential_weights import AllActionWeights, every_action, number
-from .base import LearnerBase, LearnerContext, RegretStatistics
+from .base import (
+    FIRST,
+    RATIO,
+    Doubling,
+    LearnerBase,
+    LearnerContext,
+    RegretStatistics,
+    check_doubling,
+    make_doubling,
+)
 
 
 @kernel(FixedSizeDefaults)

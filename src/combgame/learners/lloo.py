@@ -30,9 +30,17 @@ from ..engine.protocols import LinearOracle
 from ..engine.state import Floats, Ints
 from ..errors import check_bool, invalid_argument, unknown_name
 from ..structures import PolytopeGeometry
-from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from ._support import Support, make_support, support_limit, support_room
-from .base import LearnerBase, LearnerContext, RegretStatistics
+from .base import (
+    FIRST,
+    RATIO,
+    Doubling,
+    LearnerBase,
+    LearnerContext,
+    RegretStatistics,
+    check_doubling,
+    make_doubling,
+)
 
 
 @jitable

@@ -20,7 +20,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import ActionTable, SparseWeights
-from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats, Ints, Random
 from ..errors import check_int
 from .base import LearnerBase, LearnerContext

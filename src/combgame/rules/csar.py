@@ -15,8 +15,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._messages import Message
+from ..engine.kernels import FixedSizeDefaults, StoppingDefaults, kernel
 from ..engine.likelihood_ratio import ConstantThreshold
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Floats, Ints, Random, RoundState, vector
 from ..engine.statistics import Statistics
 from ..errors import InputError, check_int

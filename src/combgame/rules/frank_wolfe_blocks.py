@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.kernels import LazyTemplate
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, LazyTemplate, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..stopping.base import ProblemLike

@@ -18,7 +18,8 @@ import numpy as np
 
 from .._messages import Message
 from .._values import symmetric
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.kernels import FixedSizeDefaults, StoppingDefaults, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..errors import SEED, check_int, invalid_argument, is_real, unknown_name

@@ -12,7 +12,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import ExplorationBonus, FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import ExplorationBonus, ProblemKernel
 from ..engine.state import Floats, Random, RoundState, vector
 from ..engine.statistics import Statistics
 from ..learners.product_hedge import ProductHedgeKernel, product_hedge

@@ -12,8 +12,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.kernels import FixedSizeDefaults, kernel
 from ..engine.likelihood_ratio import alike, differ
-from ..engine.protocols import ExplorationBonus, FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.protocols import ExplorationBonus, ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState, vector
 from ..engine.statistics import Statistics
 from ..errors import check_int, check_positive, invalid_argument, is_real, unknown_name

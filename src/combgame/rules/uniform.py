@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..stopping.base import ProblemLike

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ..action_table import longer
+from ..jit import FUNCTIONS
 from ..numba._identity import stripped
 from ._kernel import record
 from ._memory import strides
@@ -32,6 +34,7 @@ SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 COMPILED = ("engine", "rewards", "structures", "learners", "stopping", "rules")  # folders
 REGISTERS: int | None = None  # of a thread, at most; fewer let more threads play at a time
 _KERNELS: dict[Any, Any] = {}
+_REGISTERED: set[Any] = {longer}
 
 
 def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
@@ -44,11 +47,37 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
         if SIMULATED:
             _KERNELS[key] = _made(text, scope)
         else:
-            from ._methods import register_kernels
-
             register_kernels()
             _KERNELS[key] = _kept(text, scope) if ours else _made(text, scope)
     return _KERNELS[key]
+
+
+@functools.cache
+def _register_methods() -> None:
+    """Register the methods of kernels with numba-cuda."""
+    from numba.core import types
+    from numba.cuda.cudadecl import registry as declared
+    from numba.cuda.cudaimpl import registry as made
+    from numba.cuda.extending import overload, register_jitable
+    from numba.cuda.typing import templates
+
+    from ..numba._methods import register_namedtuple_methods
+
+    register_namedtuple_methods(
+        types, templates, declared.register_attr, made.lower, register_jitable
+    )
+    overload(longer)(lambda x: lambda x: x)  # arrays cannot grow on a card
+
+
+def register_kernels() -> None:
+    """Register marked functions and the methods of kernels with numba-cuda."""
+    from numba.cuda.extending import register_jitable
+
+    _register_methods()
+    for function in FUNCTIONS:
+        if function not in _REGISTERED:
+            _REGISTERED.add(function)
+            register_jitable(function)
 
 
 def _kept(text: str, scope: dict[str, Any]) -> Any:

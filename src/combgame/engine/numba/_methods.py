@@ -1,15 +1,85 @@
-"""For numba: methods of parts."""
+"""A method of a part is that of the part's own class: no name has to mean the same in two parts.
 
+Compiled code may call any plain method of a NamedTuple. A field has precedence over a method, as in
+Python, so that a name can be a method of one part and a field of another. numba and numba-cuda have
+registries of their own and are told in the same words.
+"""
+
+import functools
+import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from numba.core import types
 from numba.core.typing import templates
 from numba.extending import lower_builtin, register_jitable
 
-from .._methods import register_namedtuple_methods
 from ..jit import ALLOCATING
 from .compiler import ACTIVE, Compiler
+
+
+def register_namedtuple_methods(
+    types: Any,
+    templates: Any,
+    declare: Callable[[Any], Any],
+    lower: Callable[..., Any],
+    jitable: Callable[[FunctionType], Any],
+) -> None:
+    """Tell a compiler what methods of parts are. types, templates: its modules; declare and lower:
+    they enter what an attribute is and how it is called; jitable: lets compiled code call a
+    function.
+    """
+
+    @functools.cache
+    def bound(method: FunctionType) -> Any:
+        """What is asked about a method: its type for some arguments, and its code."""
+        function = _bare(method)
+        jitable(function)
+        words = inspect.signature(function)
+
+        class Bound(templates.AbstractTemplate):  # type: ignore[misc]
+            key = (Methods, method)
+
+            def generic(self, args: Any, kws: Any) -> Any:
+                kind = self.context.resolve_value_type(function)
+                signature = kind.get_call_type(self.context, (self.this, *args), kws)
+                return signature.replace(pysig=words).as_method()
+
+        several = types.VarArg(types.Any)
+
+        @lower(Bound.key, types.BaseNamedTuple, several)  # type: ignore[untyped-decorator]
+        def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.typing_context.resolve_value_type(function)
+            signature = kind.get_call_type(context.typing_context, signature.args, {})
+            made = context.get_function(kind, signature)
+            context.add_linking_libs(getattr(made, "libs", ()))
+            return made(builder, args)
+
+        return Bound
+
+    @declare
+    class Methods(templates.AttributeTemplate):  # type: ignore[misc]
+        key = types.BaseNamedTuple
+
+        def generic_resolve(self, kernel: Any, name: str) -> Any:
+            method = inspect.getattr_static(kernel.instance_class, name, None)
+            if name in kernel.fields or not isinstance(method, FunctionType):
+                return None
+            found = bound(method)
+            self.context.refresh()  # it may be new
+            return types.BoundFunction(found, kernel)
+
+
+def _bare(method: FunctionType) -> FunctionType:
+    """The method without its annotations, which a compiler would look at."""
+    return FunctionType(
+        method.__code__,
+        method.__globals__,
+        method.__name__,
+        method.__defaults__,
+        method.__closure__,
+    )
 
 
 def options(allocates: bool = False) -> dict[str, Any]:

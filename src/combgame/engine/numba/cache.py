@@ -120,8 +120,7 @@ def folder(base: Path, active: bool) -> Path:
 def _way() -> list[str]:
     """What the modules do that say how functions are compiled."""
     here = Path(__file__).parent
-    files = [*sorted(here.glob("*.py")), here.parent / "_methods.py"]
-    return [stripped(path.read_text(encoding="utf-8")) for path in files]
+    return [stripped(path.read_text(encoding="utf-8")) for path in sorted(here.glob("*.py"))]
 
 
 def spelled(kind: Any, classes: dict[type, None]) -> str | None:

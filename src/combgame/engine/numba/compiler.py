@@ -12,8 +12,7 @@ from numba.core import types as kinds
 from numba.core.compiler import Compiler as NumbaCompiler
 
 from ...errors import unknown_name
-from ..compile_log import COUNT
-from ..numba_versions import idle, tried, unaccelerated
+from ..compile_log import COUNT, idle, tried, unaccelerated
 from . import cache
 from ._errors import noted
 from ._identity import home
