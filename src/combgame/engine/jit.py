@@ -1,18 +1,19 @@
-"""Marks read by `engine/numba` when (and only when) something is compiled."""
+"""Marks of what compiled code may call. `engine/numba` reads them when something is compiled."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 PARTS: list[type] = []
 FUNCTIONS: list[Callable[..., Any]] = []
-ALLOCATING: set[Callable[..., Any]] = set()  # of these
+ALLOCATING: set[Callable[..., Any]] = set()  # marked functions that make arrays
 Part = TypeVar("Part", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compilable(kernel: Part) -> Part:
-    """Mark a Protocol: its public methods are verbs, which have the same parameters in all parts,
-    and no part has a field of that name.
+    """Mark a Protocol whose public methods are verbs.
+
+    A verb has the same parameters in all kernels, and no kernel has a field of its name.
     """
     PARTS.append(kernel)
     return kernel
@@ -27,10 +28,15 @@ def jitable(function: None = None, *, allocates: bool) -> Callable[[Function], F
 
 
 def jitable(function: Any = None, *, allocates: bool = False) -> Any:
-    """Mark a function: compiled code may call it.
+    """Mark a function that compiled code may call.
 
-    allocates: it makes arrays. Compiled code counts references only where that is marked; without
-    the mark it does not compile.
+    Parameters
+    ----------
+    function : Callable
+        The function.
+    allocates : bool, default=False
+        True if the function makes arrays. Compiled code counts references only in such functions;
+        without the mark, a function that makes arrays does not compile.
     """
     if function is None:
         return lambda function: jitable(function, allocates=allocates)

@@ -1,5 +1,6 @@
-"""Parts are NamedTuples of numbers and arrays: a copy with arrays of its own, many such copies, and
-the same state in larger ones.
+"""Kernels: their default methods, copies of them, and their state in larger arrays.
+
+A kernel is a NamedTuple of numbers, arrays and other kernels.
 """
 
 import copy
@@ -18,10 +19,10 @@ from .user_code import SIGNATURE
 
 Part = TypeVar("Part")
 Class = TypeVar("Class", bound=type)
-UNSHARED = (float, int, bool)  # nobody can change them
+UNSHARED = (float, int, bool)  # immutable
 SHARED = (*UNSHARED, np.generic, SIGNATURE)
 SIMPLE = (*UNSHARED, np.random.Generator)
-# contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
+# flags: contiguous (C, F), aligned, writeable; numba's type depends on them, dtype and ndim
 LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
 
 
@@ -70,7 +71,7 @@ class FixedSizeDefaults:
 
 
 class StoppingDefaults:
-    """Default methods of a stopping rule that has a threshold and foresees nothing."""
+    """Default methods of a stopping rule that has a threshold and forecasts nothing."""
 
     threshold: Threshold
 
@@ -81,18 +82,18 @@ class StoppingDefaults:
     def expected_growth(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
-        """Return 0: rivals are told apart by the likelihood ratio alone."""
+        """Return 0: the likelihood ratio alone tells rivals apart."""
         return 0.0
 
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
-        """Return 0, which nobody asks for as long as `foresee` returns 0."""
+        """Return 0; it is not called as long as `expected_growth` returns 0."""
         return 0.0
 
 
 def deep_copy(kernel: Part) -> Part:
-    """A part with arrays of its own."""
+    """Return a kernel with arrays of its own."""
     kind = type(kernel)
     if isinstance(kernel, np.ndarray):
         return kernel.copy()
@@ -106,14 +107,17 @@ def deep_copy(kernel: Part) -> Part:
 
 
 class KernelTemplate(NamedTuple):
-    """Makes copies of a part. What is one array in the part is one array in a copy."""
+    """A maker of copies of a kernel.
+
+    What is one array in the kernel is one array in each copy.
+    """
 
     arrays: list[Any]
-    others: list[Any]  # what can be shared
-    tuples: list[tuple[Any, Callable[[Any], Any]]]  # their kinds and fields, the inner ones first
+    others: list[Any]  # numbers and callbacks, which copies share
+    tuples: list[tuple[Any, Callable[[Any], Any]]]  # classes and fields, the inner ones first
 
     def copy(self) -> Any:
-        """Another copy."""
+        """Return another copy."""
         values = [x.copy("K") for x in self.arrays] + self.others
         for kind, fields in self.tuples:
             values.append(tuple.__new__(kind, fields(values)))
@@ -121,12 +125,14 @@ class KernelTemplate(NamedTuple):
 
 
 def make_template(kernel: Any) -> KernelTemplate | None:
-    """The mould of a part; None, where its arrays overlap or have gaps, or something else is in it
-    than numbers and arrays.
+    """Return the template of a kernel.
+
+    Return None if arrays of the kernel overlap or have gaps, or if it holds anything but numbers
+    and arrays.
 
     >>> from combgame.engine.statistics import blank
-    >>> form = mould(blank(2))
-    >>> one, two = form.cast(), form.cast()
+    >>> template = make_template(blank(2))
+    >>> one, two = template.copy(), template.copy()
     >>> one.counts[0] = 1.0
     >>> one.counts.tolist(), two.counts.tolist()
     ([1.0, 0.0], [0.0, 0.0])
@@ -154,13 +160,14 @@ def make_template(kernel: Any) -> KernelTemplate | None:
 
 
 class LazyTemplate(Generic[Part]):
-    """A part of which copies are wanted; from the second on they are cheap."""
+    """A kernel of which copies are wanted; they are cheap from the second on."""
 
     def __init__(self, kernel: Part) -> None:
         self.part, self._asked = kernel, 0
         self._mould: KernelTemplate | None = None
 
     def copy(self) -> Part:
+        """Return another copy."""
         self._asked += 1
         if self._asked == 2:
             self._mould = make_template(self.part)
@@ -169,7 +176,7 @@ class LazyTemplate(Generic[Part]):
 
 
 def _apart(arrays: list[Any]) -> bool:
-    """Whether no two of some arrays have a number in common, nor any of them a gap."""
+    """Return whether no array has gaps and no two arrays share memory."""
     if not all(x.flags.forc for x in arrays):
         return False
     spans = sorted((x.ctypes.data, x.nbytes) for x in arrays if x.nbytes)
@@ -177,14 +184,17 @@ def _apart(arrays: list[Any]) -> bool:
 
 
 def iter_leaves(kernel: Any) -> list[Any]:
-    """The numbers, arrays and other things that a part is made of."""
+    """Return the numbers, arrays and other objects of which a kernel is made."""
     if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
         return [leaf for field in kernel for leaf in iter_leaves(field)]
     return [kernel]
 
 
 def type_key(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """All that numba's types of some values depend on; None: something else is in them."""
+    """Return everything on which numba's types of some values depend.
+
+    Return None if the values hold anything but numbers, arrays and generators.
+    """
     try:
         return tuple(_layout(values, []))
     except TypeError:
@@ -205,8 +215,9 @@ def _layout(values: tuple[Any, ...], kinds: list[Any]) -> list[Any]:
 
 
 def copy_into(old: Part, new: Part) -> Part:
-    """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading
-    blocks.
+    """Copy the state of a kernel into one of the same kind with larger arrays.
+
+    Each array of `old` becomes the leading block of the array of `new`, which is returned.
     """
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         new[tuple(slice(0, n) for n in old.shape)] = old

@@ -1,8 +1,9 @@
-"""A method of a part is that of the part's own class: no name has to mean the same in two parts.
+"""Methods of kernels in compiled code: a method of a kernel is that of the kernel's own class.
 
-Compiled code may call any plain method of a NamedTuple. A field has precedence over a method, as in
-Python, so that a name can be a method of one part and a field of another. numba and numba-cuda have
-registries of their own and are told in the same words.
+No name has to mean the same in two kernels. Compiled code may call any plain method of a
+NamedTuple. A field has precedence over a method, as in Python, so that a name can be a method of
+one kernel and a field of another. numba and numba-cuda have separate registries; the same function
+registers the methods with both.
 """
 
 import functools
@@ -26,14 +27,21 @@ def register_namedtuple_methods(
     lower: Callable[..., Any],
     jitable: Callable[[FunctionType], Any],
 ) -> None:
-    """Tell a compiler what methods of parts are. types, templates: its modules; declare and lower:
-    they enter what an attribute is and how it is called; jitable: lets compiled code call a
-    function.
+    """Register the methods of kernels with a compiler.
+
+    Parameters
+    ----------
+    types, templates : modules
+        The compiler's modules.
+    declare, lower : Callable
+        They register what an attribute is, and how it is called.
+    jitable : Callable
+        Lets compiled code call a function.
     """
 
     @functools.cache
     def bound(method: FunctionType) -> Any:
-        """What is asked about a method: its type for some arguments, and its code."""
+        """Return the template of a method: its type for given arguments, and its code."""
         function = _bare(method)
         jitable(function)
         words = inspect.signature(function)
@@ -67,12 +75,12 @@ def register_namedtuple_methods(
             if name in kernel.fields or not isinstance(method, FunctionType):
                 return None
             found = bound(method)
-            self.context.refresh()  # it may be new
+            self.context.refresh()  # the template may be new
             return types.BoundFunction(found, kernel)
 
 
 def _bare(method: FunctionType) -> FunctionType:
-    """The method without its annotations, which a compiler would look at."""
+    """Return a method without its annotations, which a compiler would evaluate."""
     return FunctionType(
         method.__code__,
         method.__globals__,
@@ -83,12 +91,12 @@ def _bare(method: FunctionType) -> FunctionType:
 
 
 def options(allocates: bool = False) -> dict[str, Any]:
-    """How numba compiles what only compiled code calls.
+    """Return the options with which numba compiles functions that only compiled code calls.
 
-    Functions that make no array count no references: what they are given outlives the call. Where
-    functions are compiled one by one, all are inlined: handing over a game, which is some hundred
-    arrays, takes longer than most of what is done with it. (The accelerator links them before it
-    optimises, and LLVM sees that by itself.)
+    Functions that make no array count no references, because their arguments outlive the call.
+    Where functions are compiled one by one, all of them are inlined: passing a problem, which has
+    some hundred arrays, takes longer than most of what is done with it. (The accelerator links
+    functions before it optimises, and LLVM then inlines them by itself.)
     """
     made = {"no_cfunc_wrapper": True, "pipeline_class": Compiler, "_nrt": allocates}
     return made if ACTIVE else {**made, "forceinline": True}
