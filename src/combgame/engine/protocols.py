@@ -243,7 +243,8 @@ class TransportationCost(Protocol):
             Index j of the arm; ties are broken by index.
 
         Notes
-        ----- One call considers every j, because a call of a kernel costs as much as ten pairs in
+        -----
+        One call considers every j, because a call of a kernel costs as much as ten pairs in
         compiled code.
         """
 

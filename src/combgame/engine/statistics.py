@@ -151,8 +151,9 @@ class Statistics(NamedTuple):
             Weight of each value. It must not depend on the values themselves.
 
         Notes
-        ----- If the weight is the number of values observed on all arms divided by the number
-        observed on this one, the total weights of all arms grow at the same rate.
+        -----
+        If the weight is the number of values observed on all arms divided by the number observed on
+        this one, the total weights of all arms grow at the same rate.
         """
         weighed = self.weighted_sums
         if weighed[0, arm] == 0.0:
@@ -178,9 +179,10 @@ class Statistics(NamedTuple):
             Number of residuals that the group had when the play was chosen.
 
         Notes
-        ----- During the initial design, actions do not depend on the values, so that :math:`off^2
-        \, nN/(n + N)`, with :math:`N` earlier values, is :math:`\sigma^2 \chi^2_1` and is added as
-        it is. Later, actions do depend on the values; the square is then added without the factor
+        -----
+        During the initial design, actions do not depend on the values, so that :math:`off^2 \,
+        nN/(n + N)`, with :math:`N` earlier values, is :math:`\sigma^2 \chi^2_1` and is added as it
+        is. Later, actions do depend on the values; the square is then added without the factor
         :math:`N/(n + N)`, which makes it larger. Residuals of arms with few values are skipped: an
         arm must have at least 1/`OFTEN` of the residuals that the group had when the play was
         chosen.

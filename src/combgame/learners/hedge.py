@@ -1,9 +1,13 @@
-"""Hedge on the simplex (Cesa-Bianchi, Mansour, Stoltz 2006), made anytime by doubling; the paper's
-section 3.3.
+r"""Hedge on the simplex, made anytime by doubling (section 3.3 of the paper).
 
-w_{t,A} ~ exp(eta sum_s U_{s,A}) with U_{t,A} = <1_A, r_t> and eta = sqrt(8 ln|A| / T) / b: T the
-length of the doubling epoch, b the largest range of U seen in it. sum_s U_{s,A} is a sum over the
-arms of A, so that the weights are products (`every.py`).
+The weights are :math:`w_{t,A} \propto \exp(\eta \sum_s U_{s,A})` with :math:`U_{t,A} = \langle 1_A,
+r_t \rangle` and :math:`\eta = \sqrt{8 \ln|\mathcal A| / T} / b`, where T is the length of the
+doubling epoch and b the largest range of U in it [1]_. Since :math:`\sum_s U_{s,A}` is a sum over
+the arms of A, the weights are products (`_exponential_weights.py`).
+
+References
+----------
+.. [1] Cesa-Bianchi, Mansour and Stoltz. 2006.
 """
 
 import math
@@ -31,13 +35,16 @@ from .base import (
 
 @kernel(FixedSizeDefaults)
 class HedgeKernel(NamedTuple):
+    """Kernel of `Hedge`."""
+
     every: AllActionWeights
-    gain: Floats  # float64[seats, d]: sum_s r_s over the epoch
-    span: Floats  # float64[seats]: b
+    gain: Floats  # float64[learners, d]: sum_s r_s over the epoch
+    span: Floats  # float64[learners]: b
     doubling: Doubling
     score: Floats  # scratch
 
     def act(self, learner: int, weights: SparseWeights) -> None:
+        """Write w_t and its marginals."""
         gain, rate = self.gain[learner], 0.0
         if self.span[learner] > 0.0:
             logs = math.log(self.every.head.size)
@@ -57,6 +64,7 @@ class HedgeKernel(NamedTuple):
         actions: LinearOracle,
         reward: Floats,
     ) -> None:
+        """Add the reward to the gains, or start the next epoch."""
         gain = self.gain[learner]
         low, high = self.every.mean_range(reward)  # of U_{t,A}
         self.span[learner] = max(self.span[learner], high - low)
@@ -69,7 +77,17 @@ class HedgeKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hedge(LearnerBase):
-    """Exponential weights over all actions, in doubling epochs floor(first * ratio^i)."""
+    """Exponential weights over all actions, in doubling epochs.
+
+    Epoch i ends at round ``floor(initial_horizon * horizon_factor**i)``.
+
+    Parameters
+    ----------
+    initial_horizon : float, default=200
+        Length of the first epoch, T0 in the paper.
+    horizon_factor : float, default=(3 + sqrt(5)) / 2
+        Factor between epochs, b in the paper.
+    """
 
     symmetric: ClassVar[bool] = True
     initial_horizon: float = FIRST
@@ -83,6 +101,7 @@ class Hedge(LearnerBase):
         check_doubling(self.initial_horizon, self.horizon_factor)
 
     def kernel(self, context: LearnerContext) -> HedgeKernel:
+        """Return the compiled learner."""
         seats, d = context.n_learners, context.initial_marginals.size
         return HedgeKernel(
             every_action(context.actions, context.n_actions),
@@ -93,8 +112,12 @@ class Hedge(LearnerBase):
         )
 
     def regret_bound(self, record: RegretStatistics) -> float:
-        """(4 sqrt(L* (t - L*) ln|A| / t) + 39 max(1, ln|A|)) max b_s: the paper's lemma for Hedge,
-        for a known horizon.
+        r"""Return the bound of the paper's lemma for Hedge, for a known horizon.
+
+        Notes
+        -----
+        The bound is :math:`\left(4 \sqrt{L^* (t - L^*) \ln|\mathcal A| / t} + 39 \max(1,
+        \ln|\mathcal A|)\right) \max_s b_s`.
         """
         logs = math.log(record.actions)
         inside = max(record.best_loss * (record.t - record.best_loss), 0.0) * logs / record.t
