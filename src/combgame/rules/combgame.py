@@ -95,7 +95,7 @@ def make_ledger(d: int, kept: bool) -> RegretRecorder | NoRegretRecorder:
     return RegretRecorder(np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
 
 
-ORDERS = ("learner", "nobody", "nature")
+ORDERS = ("learner", "simultaneous", "nature")
 
 
 @jitable
@@ -317,7 +317,7 @@ class CombGame(RuleBase):
     learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample";
     bonus: "stylised" (ln t) or "theory"; per_answer: one learner per candidate answer, made when it
     first leads, instead of one for all; order: who plays first in a round, the "learner", as in the
-    paper, so that nature answers w_t; "nobody": nature answers the sum of all w_s so far, and does
+    paper, so that nature answers w_t; "simultaneous": nature answers the sum of all w_s so far, and does
     not know w_t; "nature": likewise, and the action is the best answer to nature's move, without
     learner and tracking; start: "covering", "full" or "random-covering" (None: the
     one that the paper gives the learner); record: keep the figures of the learner's regret (see
@@ -345,26 +345,26 @@ class CombGame(RuleBase):
         if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
             raise unknown_name("tracking", self.tracking, TRACKERS, of="CombGame")
         if not isinstance(self.first_mover, str) or self.first_mover not in ORDERS:
-            raise unknown_name("order", self.first_mover, ORDERS, of="CombGame")
+            raise unknown_name("first_mover", self.first_mover, ORDERS, of="CombGame")
         if self.initialization is not None:
             check_start("CombGame", self.initialization)
         for name, value in (
             ("learner_per_answer", self.learner_per_answer),
-            ("record", self.track_regret),
+            ("track_regret", self.track_regret),
         ):
             check_bool(name, value, of="CombGame")
         if self.track_regret and self.learner_per_answer:
             raise InputError(
                 "one-learner-recorded",
-                "CombGame: record=True keeps the regret of one learner",
-                remedy="drop it, or per_answer=True",
+                "CombGame: track_regret=True keeps the regret of one learner",
+                remedy="drop it, or learner_per_answer=True",
             )
         if self.first_mover == "nature" and (self.track_regret or self.learner_per_answer):
             raise InputError(
                 "no-learner-plays",
-                "CombGame: with order='nature' no learner plays, so there is nothing to record, "
+                "CombGame: with first_mover='nature' no learner plays, so there is nothing to record, "
                 "nor one per answer",
-                remedy="drop record=True and per_answer=True",
+                remedy="drop track_regret=True and learner_per_answer=True",
             )
         make_bonus(self.bonus)
 

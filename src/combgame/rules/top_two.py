@@ -188,7 +188,7 @@ class TopTwo(RuleBase):
             raise invalid_argument("beta", self.beta, "between 0 and 1, or None", of="TopTwo")
         if self.beta is not None:
             object.__setattr__(self, "beta", float(self.beta))
-        check_int("tries", self.max_resamples, 1, of="TopTwo")
+        check_int("max_resamples", self.max_resamples, 1, of="TopTwo")
         for name in ("exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="TopTwo")
         make_bonus(self.bonus)

@@ -188,10 +188,10 @@ def test_what_cannot_be_a_threshold_is_refused():
             given("no-level", {"threshold": NoLevel()}, kernel="float"),
             given("must-be", {"threshold": Boast()}, name="Boast.validity", value=7),
             given("epsilon-needs-mixture", {"threshold": Table(), "epsilon": 0.1}),
-            given("cannot-eliminate", {"threshold": Table(), "eliminate": True}),
+            given("cannot-eliminate", {"threshold": Table(), "elimination": "always"}),
         ]
     )
-    for rewards in (cg.Gaussian(simulation_sigma=0.3), cg.Gaussian(0.3, batch_effect="per play")):
+    for rewards in (cg.Gaussian(simulation_sigma=0.3), cg.Gaussian(0.3, batch_effect=True)):
         problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
         with pytest.raises(cg.InputError, match=r"Table\(\)"):  # known variances, and no levels
             cg.simulate(problem, MEANS, runs=1, threshold=Table())
