@@ -68,7 +68,7 @@ class RegretRecorder(NamedTuple):
         top, low, taken, length = 0.0, 0.0, 0.0, 0.0
         for a in range(reward.size):
             top += self.vertex[a] * reward[a]
-            taken += weights.marginals[a] * reward[a]
+            taken += weights.arm_weights[a] * reward[a]
             length += reward[a] * reward[a]
             self.score[a] = -reward[a]
         actions.argmax(self.score, self.vertex)
@@ -157,7 +157,7 @@ class CombGameKernel(NamedTuple):
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
-        number, weight = -1, self.weights.marginals
+        number, weight = -1, self.weights.arm_weights
         learner = self.learners.lookup(state.leader)
         if self.order < 2:
             self.learner.act(learner, self.weights)  # line 5: w_t
@@ -171,7 +171,7 @@ class CombGameKernel(NamedTuple):
         problem.answers.nearest_alternative(  # line 7: lambda_t
             problem.rewards, stats.mean, weight, state.leader, state.rival, state.alternative_means
         )
-        f = self.bonus.value(stats.n_rounds[0])
+        f = self.bonus.bonus_at(stats.n_rounds[0])
         optimism(
             problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
         )  # line 8: r_t
@@ -182,7 +182,7 @@ class CombGameKernel(NamedTuple):
                 self.past[a] += state.action[a]
         else:
             for a in range(self.past.size):
-                self.past[a] += self.weights.marginals[a]
+                self.past[a] += self.weights.arm_weights[a]
             self.regret.record(problem.actions, self.weights, self.reward)
             self.learner.update(  # line 9
                 learner, self.weights, self.table, problem.actions, self.reward

@@ -81,7 +81,7 @@ class TopTwoKernel(NamedTuple):
                 self.leader[a] = state.leader[a]
             return
         if self.led == 1:
-            f = self.bonus.value(stats.n_rounds[0])
+            f = self.bonus.bonus_at(stats.n_rounds[0])
             for a in range(self.means.size):
                 level = f / max(stats.counts[a], 1.0)
                 self.means[a] = problem.rewards.kl_ucb(stats.mean[a], level, a)

@@ -316,7 +316,7 @@ class Spy:
         self.kernel.act(learner, weights)
 
     def update(self, learner, weights, table, actions, reward):
-        self.log.append((weights.marginals.copy(), reward.copy()))
+        self.log.append((weights.arm_weights.copy(), reward.copy()))
         self.kernel.update(learner, weights, table, actions, reward)
 
     def needs_resize(self):
