@@ -25,7 +25,7 @@ class SparseWeights(NamedTuple):
         Numbers of the actions in the table, in ``ids[:size[0]]``.
     values : float64[capacity]
         Their weights.
-    marginals : float64[d]
+    arm_weights : float64[d]
         :math:`\tilde w_t = W_A w_t`, the weight of each arm.
     size : int64[1]
         Number of the actions.
@@ -33,7 +33,7 @@ class SparseWeights(NamedTuple):
 
     ids: NDArray[np.int64]
     values: NDArray[np.float64]
-    marginals: NDArray[np.float64]
+    arm_weights: NDArray[np.float64]
     size: NDArray[np.int64]
 
 
@@ -110,15 +110,15 @@ class ActionTable(NamedTuple):
     def add_weights(self, weights: SparseWeights) -> None:
         r"""Add w_t to the cumulative weights.
 
-        The marginals :math:`\tilde w_t = W_A w_t` are written to ``weights.marginals``.
+        The marginals :math:`\tilde w_t = W_A w_t` are written to ``weights.arm_weights``.
         """
-        for a in range(weights.marginals.size):
-            weights.marginals[a] = 0.0
+        for a in range(weights.arm_weights.size):
+            weights.arm_weights[a] = 0.0
         for i in range(weights.size[0]):
             number, weight = weights.ids[i], weights.values[i]
             self.cumulative_weight[number] += weight
             for j in range(self.sizes[number]):
-                weights.marginals[self.arms[number, j]] += weight
+                weights.arm_weights[self.arms[number, j]] += weight
 
     def add_all_weights(self, weights: SparseWeights) -> None:
         """Add a w_t that has a weight for every action, in the order of their numbers.

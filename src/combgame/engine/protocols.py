@@ -484,7 +484,7 @@ class Learner(Protocol):
             Row of the learner's state.
         weights : SparseWeights
             ``weights.ids``, ``weights.values`` and ``weights.size`` are written; the rule fills
-            ``weights.marginals``.
+            ``weights.arm_weights``.
         """
 
     def update(
@@ -569,7 +569,7 @@ class Threshold(Protocol):
 class ExplorationBonus(Protocol):
     """The exploration bonus."""
 
-    def value(self, t: int) -> float:
+    def bonus_at(self, t: int) -> float:
         """Return the bonus f(t).
 
         Parameters

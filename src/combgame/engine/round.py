@@ -40,8 +40,8 @@ def play(
     last: int,
     stats: Statistics,
     state: RoundState,
-    stops: Ints,
-    winners: Floats,
+    stopping_times: Ints,
+    recommended: Floats,
 ) -> int:
     """Play rounds until every delta has stopped or the last round is played.
 
@@ -65,9 +65,9 @@ def play(
         Statistics of the values observed so far; updated.
     state : RoundState
         What the last round decided; updated.
-    stops : int64[deltas]
+    stopping_times : int64[deltas]
         Stopping time of each delta, or NOT_STOPPED; updated.
-    winners : float64[deltas, d]
+    recommended : float64[deltas, d]
         Answer recommended at each stopping time; updated.
 
     Returns
@@ -76,7 +76,9 @@ def play(
         STOPPED, TRUNCATED or NEEDS_RESIZE.
     """
     while True:  # line 2
-        ended = step(problem, rule, start, truth, rng, last, stats, state, stops, winners)
+        ended = step(
+            problem, rule, start, truth, rng, last, stats, state, stopping_times, recommended
+        )
         if ended != RUNNING:
             return ended
 
@@ -91,15 +93,15 @@ def step(
     last: int,
     stats: Statistics,
     state: RoundState,
-    stops: Ints,
-    winners: Floats,
+    stopping_times: Ints,
+    recommended: Floats,
 ) -> int:
     """Stop, or play one round; return how the run ends, or RUNNING. The parameters are `play`'s."""
     t = stats.n_rounds[0]
     if t >= start.shape[0]:
         stats.in_initial_design[0] = 0
     update_recommendation(problem, stats, state)
-    if check_stopping(problem.stopping, t, state, stops, winners):
+    if check_stopping(problem.stopping, t, state, stopping_times, recommended):
         return STOPPED
     if t >= last:
         return TRUNCATED
@@ -162,7 +164,11 @@ def update_recommendation(problem: ProblemKernel, stats: Statistics, state: Roun
 
 @jitable
 def check_stopping(
-    stopping_kernel: StoppingKernel, t: int, state: RoundState, stops: Ints, winners: Floats
+    stopping_kernel: StoppingKernel,
+    t: int,
+    state: RoundState,
+    stopping_times: Ints,
+    recommended: Floats,
 ) -> bool:
     """Record each delta whose threshold the evidence exceeds for the first time (line 4).
 
@@ -174,15 +180,15 @@ def check_stopping(
         True if no delta is left that has not ended.
     """
     waiting = False
-    for index in range(stops.size):
-        if stops[index] == NOT_STOPPED:
+    for index in range(stopping_times.size):
+        if stopping_times[index] == NOT_STOPPED:
             threshold = stopping_kernel.critical_value(t, index)
             if state.evidence[0] > threshold:
-                stops[index] = t
+                stopping_times[index] = t
                 for a in range(state.leader.size):
-                    winners[index, a] = state.leader[a]
+                    recommended[index, a] = state.leader[a]
             elif threshold != threshold:
-                stops[index] = NAN_THRESHOLD - t
+                stopping_times[index] = NAN_THRESHOLD - t
             else:
                 waiting = True
     return not waiting
