@@ -1,9 +1,12 @@
-"""Track-and-Stop (Garivier, Kaufmann, *Optimal Best Arm Identification with Fixed Confidence*, COLT
-2016): follow the optimal allocation of the estimates.
+"""Track-and-Stop: follow the optimal allocation of the estimates [1]_.
 
-The allocation is worked out again whenever the rounds have grown by a factor, by the method of
-`complexity` and to a certified gap (`allocation.py`). It is tracked on arms, as `product_hedge.py`
-does, by one oracle call.
+The allocation is computed again whenever the rounds have grown by a factor, by the method of
+`complexity` and to a certified gap (`_allocation.py`). It is tracked on arms by one oracle call, as
+in `product_adahedge.py`.
+
+References
+----------
+.. [1] Garivier and Kaufmann. *Optimal Best Arm Identification with Fixed Confidence*. COLT 2016.
 """
 
 import math
@@ -27,8 +30,10 @@ TRACKINGS = ("D", "C")
 
 @kernel(FixedSizeDefaults)
 class TrackAndStopKernel(NamedTuple):
+    """Kernel of `TrackAndStop`."""
+
     recompute_factor: float
-    current: bool  # D-tracking: t times the present shares; C: the sum of all shares so far
+    current: bool  # whether t times the current shares are tracked (D)
     exploration: float
     exploration_delay: float
     size: float  # K: the arms in an action
@@ -36,11 +41,12 @@ class TrackAndStopKernel(NamedTuple):
     allocation: AllocationKernel
     owed: Floats  # the sum of shares so far
     score: Floats
-    due: Ints  # int64[2]: when to work it out again; how often it was
+    due: Ints  # int64[2]: round of the next computation, and number of computations
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the action that is furthest behind the optimal allocation."""
         t = stats.n_rounds[0]
         if t >= self.due[0]:
             self.due[0] = max(t + 1, math.ceil(self.recompute_factor * t))
@@ -64,10 +70,20 @@ class TrackAndStopKernel(NamedTuple):
 class TrackAndStop(RuleBase):
     """Follow the optimal allocation of the estimates.
 
-    growth: it is worked out again when the rounds have grown by this factor (1: every round);
-    tolerance: to which certified gap; tracking: "D", towards t times the present shares, or "C",
-    towards the sum of all shares so far; explore, ease: as in `FrankWolfe`.
+    Parameters
+    ----------
+    recompute_factor : float, default=1.2
+        The allocation is computed again when the rounds have grown by this factor; 1 for every
+        round.
+    tolerance : float, default=0.01
+        Certified relative gap of the allocation.
+    tracking : {"D", "C"}, default="D"
+        Track t times the current shares ("D"), or the sum of all shares so far ("C").
+    exploration, exploration_delay : float
+        Forced exploration; see `FrankWolfe`.
 
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
     >>> rule = TrackAndStop(recompute_factor=1.5)
@@ -101,6 +117,7 @@ class TrackAndStop(RuleBase):
             check_positive(name, getattr(self, name), of="TrackAndStop")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         if problem.rewards.has_batch_effect():
             raise InputError(
                 "no-allocation",

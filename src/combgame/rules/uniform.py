@@ -1,4 +1,4 @@
-"""The baseline: after a covering, every round a random action, uniformly over the structure."""
+"""The baseline: after the initial design, a uniformly random action in every round."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -14,32 +14,46 @@ from .base import RuleBase
 
 @kernel(FixedSizeDefaults)
 class UniformKernel(NamedTuple):
+    """Kernel of `Uniform`."""
+
     d: int
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Draw an action."""
         problem.actions.sample(rng, state.action)
 
 
 class BoundUniform(NamedTuple):
+    """`Uniform` bound to a problem."""
+
     start: str
     problem: ProblemLike
 
     def start_run(self, rng: Random) -> tuple[UniformKernel, Ints]:
+        """Return the kernel, and the initial design."""
         rows = padded(start_sets(self.start, self.problem.actions, rng))
         return UniformKernel(self.problem.actions.d), in_order(self.start, rows, rng)
 
     def resize(self, rule: UniformKernel) -> UniformKernel:
+        """Return the kernel itself."""
         return rule
 
     def diagnostics(self, rule: UniformKernel) -> dict[str, int]:
+        """Return no figures."""
         return {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uniform(RuleBase):
-    """Uniform sampling, after a start ("covering", "full" or "random-covering")."""
+    """Uniform sampling after an initial design.
+
+    Parameters
+    ----------
+    start : {"covering", "full", "random-covering"}, default="covering"
+        The initial design; see `CombGame`.
+    """
 
     symmetric: ClassVar[bool] = True
     start: str = "covering"
@@ -49,4 +63,5 @@ class Uniform(RuleBase):
         check_start("Uniform", self.start)
 
     def bind(self, problem: ProblemLike) -> BoundUniform:
+        """Return the rule bound to a problem."""
         return BoundUniform(self.start, problem)
