@@ -252,8 +252,8 @@ class Runner:
             "stops": [one.stopping_times for one in results],
             "winners": [one.recommended for one in results],
             "labels": [one.labels for one in results],
-            "leaders": [one.leader for one in results],
-            "leads": [one.lead for one in results],
+            "final_leaders": [one.leader for one in results],
+            "final_leads": [one.lead for one in results],
         }
         if not self.spec.shuffle_arms:
             del columns["labels"]
