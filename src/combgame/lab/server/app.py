@@ -24,8 +24,8 @@ except ImportError:
 from .api import bad_body, making, router, verbs
 from .auth import Authenticator, allowed
 from .errors import code_of, served
-from .metrics import Metrics
 from .middleware import SecurityMiddleware
+from .telemetry import Metrics
 from .workers import StudyPool
 
 

@@ -15,9 +15,8 @@ from ...errors import CombGameError, InputError
 from ..client._wire import error_data
 from .auth import cookie
 from .errors import code_of, one_host, other_origin, served, too_much_at_once
-from .logs import log
-from .metrics import Metrics
 from .settings import ServerSettings
+from .telemetry import Metrics, log
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

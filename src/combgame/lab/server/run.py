@@ -10,16 +10,14 @@ from ..._messages import OptionHint
 from ...errors import AccessError, StoreError, missing_extra
 from ...storage.database import is_there
 from ...storage.urls import absolute, parse, shown
-from .accepting import Accepted, Listener
-from .files import fitting
-from .logs import log, to_stderr
-from .settings import ServerSettings
+from .settings import ServerSettings, fitting
 
 try:
     import uvicorn
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    from .protocol import protocol
+    from .connections import Accepted, Listener, protocol
+    from .telemetry import log, to_stderr
 except ImportError:
     raise missing_extra("the service", "server") from None
 

@@ -18,9 +18,9 @@ from ...storage.transaction import AlreadyApplied, IdempotencyKey, once
 from ..monitor import COMPILED_FROM
 from ..study import Study
 from .errors import too_many
-from .logs import log
 from .registry import StudyRegistry
 from .settings import ServerSettings
+from .telemetry import log
 
 
 class StudyChanged(NamedTuple):

@@ -2,26 +2,40 @@
 and what to expect of it.
 """
 
+import asyncio
 import csv
 import io
 import json
 import math
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from fastapi import APIRouter, Response
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
 from ...._messages import safe_str
-from ....errors import CombGameError, InputError
+from ....errors import CombGameError, InputError, invalid_argument
 from ....problem import Problem
 from ....rewards import Bernoulli, Bounded, Gaussian
 from ....rewards.base import RewardsBase
 from ....simulation.plan import plan as make_plan
 from ....structures import Arms, Paths, SpanningTrees, StructureBase, Subsets
 from ....tables.cells import NumberFormat, number
+from ...study import Study
+from ..auth import User
+from ..errors import code_of
 from ..settings import ServerSettings
 from ..validation import problem_of, within
+from . import views
+from .rendering import Admin, At, back, page
 from .wording import PAGE
+
+router = APIRouter(include_in_schema=False)
+PLANNING = 20.0  # seconds that somebody waits for a plan
 
 RISKS = {
     "0.1": "1 in 10: a first look",
@@ -372,3 +386,78 @@ def fields_of(problem: Problem) -> dict[str, str]:
         fields["names"] = "\n".join(problem.names or map(str, range(problem.d)))
         fields |= {"find": str(one.max_size()), "play": str(problem.actions.max_size())}
     return fields
+
+
+@router.get("/new")
+async def new(request: Request, desk: At, person: Admin) -> Response:
+    fields = dict(USUAL)
+    like = request.query_params.get("like", "")
+    if like:
+        fields |= await desk.look(like, lambda one: fields_of(one.problem))
+    for key in ("noise", "level"):
+        fields[key] = request.query_params.get(key, fields[key])
+    return _begin(request, person, StudyForm(fields))
+
+
+@router.post("/new")
+async def create(request: Request, desk: At, person: Admin) -> Response:
+    form = await request.form()
+    fields = {key: str(one) for key, one in form.items() if not isinstance(one, UploadFile)}
+    upload = form.get("file")
+    file = await upload.read() if isinstance(upload, UploadFile) else b""
+    made = await desk.run_in_pool(begun, fields, desk.limits, file)
+    plan = None
+    if made.fits:
+        with suppress(TimeoutError):
+            plan = await asyncio.wait_for(desk.run_in_pool(expected, made), PLANNING)
+    if not made.fits or made.problem is None or form.get("do") != "create":
+        return _begin(request, person, made, plan, shown=True)
+    name, problem = fields["name"].strip(), made.problem
+
+    def make(storage: str) -> Study:
+        return Study(
+            problem,
+            storage=storage,
+            name=name,
+            client=person.name,
+            engine=desk.engine,
+            timeout=desk.limits.lock_timeout_s,
+            planned_rounds=None if plan is None else min(plan["rounds"], plan["most"] or math.inf),
+            **made.settings,
+        )
+
+    try:
+        if name in (".", ".."):
+            raise invalid_argument("name", name, "a text, such as 'plate-7'")
+        await desk.create(make, name)
+    except CombGameError as error:
+        if code_of(error) == 503:
+            raise
+        made.wrong["name" if error.code in ("study-exists", "must-be") else "problem"] = (
+            error.render(PAGE)
+        )
+        return _begin(request, person, made, plan, shown=True)
+    return back(name, "created")
+
+
+def _begin(
+    request: Request,
+    person: User,
+    made: StudyForm,
+    plan: Any = None,
+    shown: bool = False,
+) -> Response:
+    return page(
+        request,
+        "new.html",
+        person,
+        422 if made.wrong else 200,
+        here="new",
+        made=made,
+        plan=plan,
+        shown=shown and made.fits,
+        said=views.about(made.problem, made.settings) if made.fits else None,
+        risks=RISKS,
+        noises=NOISES,
+        kinds=KINDS,
+    )

@@ -7,20 +7,60 @@ from fastapi.responses import FileResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ....errors import CombGameError
+from ....errors import AccessError, CombGameError
+from ..auth import Authenticator
 from ..errors import code_of
 from . import actions as reasons
-from . import create as starting
-from . import login as entrance
+from . import create_form as starting
 from . import results as measuring
 from . import studies as looking
-from .rendering import HERE, STATIC, page
+from .rendering import HERE, STATIC, Reader, page
 from .wording import PAGE
 
 router = APIRouter(include_in_schema=False)
 FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-for part in (entrance, starting, looking, measuring, reasons):  # the last takes what is left
-    router.include_router(part.router)
+
+
+@router.get("/login")
+async def log_in_page(request: Request, next: str = "/") -> Response:
+    people: Authenticator = request.app.state.people
+    if not people.needed or await people.who(request) is not None:
+        return RedirectResponse(_inside(next), 303)
+    return page(request, "login.html", None, next=_inside(next), error="")
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    form = await request.form()
+    goal = _inside(str(form.get("next", "/")))
+    try:
+        session = await request.app.state.people.log_in(request, str(form.get("token", "")))
+    except AccessError as error:
+        return page(
+            request, "login.html", None, code_of(error), next=goal, error=error.render(PAGE)
+        )
+    request.state.cookie = session
+    return RedirectResponse(goal, 303)
+
+
+@router.post("/logout")
+async def log_out(request: Request, person: Reader) -> Response:
+    await request.app.state.people.log_out(person.session)
+    return RedirectResponse("/login", 303)
+
+
+def _inside(address: str) -> str:
+    """An address of this service, whatever was given.
+
+    >>> _inside("/studies/a"), _inside("//elsewhere"), _inside("https://elsewhere")
+    ('/studies/a', '/', '/')
+    """
+    inside = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if inside and address.isprintable() else "/"
+
+
+for one in (starting, looking, measuring, reasons):  # the last one matches every other address
+    router.include_router(one.router)
 
 
 async def refused(request: Request, error: CombGameError) -> Response | None:
