@@ -1,4 +1,8 @@
-"""Connections, as they are accepted: counted before anything is read of them, within limits."""
+"""Connections of a service: accepted within limits, and parsed as HTTP within limits.
+
+Connections are counted before anything is read from them. Data that arrive before a request is
+understood are counted before they are stored, and their sender must not be slow.
+"""
 
 import asyncio
 import ipaddress
@@ -19,13 +23,14 @@ from .errors import code_of, headers_too_large, too_many_headers
 from .settings import ServerSettings
 from .telemetry import log
 
-STEP = 2**14  # bytes that the parser gets at a time
-DRAINED = 8  # times the limit: so much is read, and dropped, that a refusal is heard
+STEP = 2**14  # bytes that are passed to the parser at a time
+DRAINED = 8  # times the limit: how much is read and dropped, so that the client gets the refusal
 
 
 class Accepted:
-    """A connection that counts, from when it is accepted until it is lost. source: where it comes
-    from, as long as nobody on it is known.
+    """A connection that counts from when it is accepted until it is lost.
+
+    Until `know` is called, it also counts as an unauthenticated connection from its source address.
     """
 
     def __init__(self, listener: "Listener", source: str) -> None:
@@ -35,7 +40,7 @@ class Accepted:
         self._unknown = True
 
     def know(self) -> None:
-        """Whoever is on it has been let in."""
+        """Mark the connection as authenticated."""
         if self._unknown:
             self._unknown = False
             unknown = self._listener.unknown
@@ -44,6 +49,7 @@ class Accepted:
                 del unknown[self._source]
 
     def leave(self) -> None:
+        """Stop counting the connection."""
         if self._open:
             self._open = False
             self._listener.open -= 1
@@ -51,9 +57,12 @@ class Accepted:
 
 
 class Listener:
-    """Accepts connections at a socket: at most `limits.connections`, and a quarter of
-    so many from one address, as long as nobody on them is known. Those of TLS count before their
-    handshake, which is waited for as long as for a head. make: the protocol of a connection.
+    """Accept connections on a socket, within limits.
+
+    There are at most `limits.connections` connections, and at most a quarter of them come from one
+    address as long as they are not authenticated. TLS connections count before their handshake,
+    which must finish within `limits.request_timeout_s` seconds. `make` returns the protocol of a
+    connection.
     """
 
     def __init__(
@@ -75,9 +84,9 @@ class Listener:
         while True:
             try:
                 connection, address = await self._loop.sock_accept(self.sockets[0])
-            except ConnectionError:  # it has left already
+            except ConnectionError:  # the client has left already
                 continue
-            except OSError as error:  # too many files are open: somebody may close one
+            except OSError as error:  # too many files are open; one may be closed soon
                 log("error", "not-accepting", why=error.strerror)
                 await asyncio.sleep(1.0)
                 continue
@@ -107,24 +116,26 @@ class Listener:
                 ssl=self._tls,
                 ssl_handshake_timeout=patience,
             )
-        except OSError:  # no TLS, or it has left
+        except OSError:  # the client does not speak TLS, or has left
             accepted.leave()
         except BaseException:
             accepted.leave()
             raise
 
-    # ---- as uvicorn ends what it serves
-
     def close(self) -> None:
+        """Stop accepting connections, as uvicorn expects of a server."""
         for task in self._tasks:
             task.cancel()
 
     async def wait_closed(self) -> None:
+        """Close the listening socket, as uvicorn expects of a server."""
         self.sockets[0].close()
 
 
 def source_of(host: str) -> str:
-    """What counts as one address: of IPv6 the first 64 bits, which one customer has.
+    """Return the part of an address that limits apply to; of IPv6 the first 64 bits.
+
+    One customer usually has all addresses that share these 64 bits.
 
     >>> source_of("192.0.2.7"), source_of("::ffff:192.0.2.7"), source_of("2001:db8::1:2")
     ('192.0.2.7', '192.0.2.7', '2001:db8::/64')
@@ -140,29 +151,31 @@ def source_of(host: str) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False))
 
 
-class Over(Exception):  # noqa: N818  (the parser says it as an error of its own)
-    """There is more of a head than is kept."""
+class Over(Exception):  # noqa: N818
+    """Raised in a callback of the parser, which turns it into an error of its own."""
 
 
 def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
-    """HTTP with these limits, for uvicorn. The request line, the headers and whatever follows the
-    last piece of a body (trailers) are limited; a connection whose request does not begin, or whose
-    headers do not end, within some seconds is closed; so is one on which too many requests wait
-    behind one another, or one with a large body.
+    """Return the HTTP protocol class for uvicorn, with these limits.
+
+    The request line, the headers, and the trailers after the last chunk of a body are limited. A
+    connection is closed if its request does not begin, or its headers do not end, within
+    `limits.request_timeout_s` seconds, if too many requests wait on it behind one another, or if a
+    request with a large body waits.
     """
 
     class Bounded(HttpToolsProtocol):
-        accepted: Accepted | None = None  # by whom it is counted
+        accepted: Accepted | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.late: asyncio.TimerHandle | None = None
-            self.loose = 0  # bytes since the last piece of a body, or the end of a head
-            self.head = 0  # bytes of the head, or of the trailers, that were understood
-            self.within = False  # a message whose head has ended
-            self.over = False  # it was refused
-            self.dropped = 0  # bytes since then
-            self.lines = 0  # headers, or trailers
+            self.loose = 0  # bytes since the last chunk of a body or the end of a head
+            self.head = 0  # parsed bytes of the head or of the trailers
+            self.within = False  # True after the end of a message's head
+            self.over = False  # True once the connection was refused
+            self.dropped = 0  # bytes received since then
+            self.lines = 0  # number of headers or trailers
             self.look()
 
         def data_received(self, data: bytes) -> None:
@@ -186,7 +199,7 @@ def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
                 self.accepted.leave()
             super().connection_lost(error)
 
-        # ---- what the parser finds
+        # ---- callbacks of the parser
 
         def on_message_begin(self) -> None:
             self.head, self.lines, self.within = 0, 0, False
@@ -200,8 +213,8 @@ def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
 
         def on_header(self, name: bytes, value: bytes) -> None:
             self.lines += 1
-            self.count(len(name) + len(value) + 4)  # with the colon, a blank, and the line's end
-            if not self.within:  # trailers are not for us
+            self.count(len(name) + len(value) + 4)  # colon, blank and end of line
+            if not self.within:  # trailers are dropped
                 super().on_header(name, value)
 
         def on_headers_complete(self) -> None:
@@ -218,7 +231,7 @@ def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
                 self.end()
 
         def end(self) -> None:
-            """Too much waits for the answer of another request."""
+            """Close the connection: too much waits behind another request."""
             self.over = True
             log("warning", "refused", code="too-many-waiting")
             self.transport.abort()
@@ -236,23 +249,24 @@ def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
         # ---- refusing
 
         def send_400_response(self, msg: str) -> None:
-            """The parser gives up."""
+            """Answer a request that the parser rejects."""
             if self.head > limits.head or self.lines > limits.lines:
                 self.refuse()
             elif not self.over:
                 super().send_400_response(msg)
 
         def refuse(self) -> None:
-            """Say why, and keep nothing any more. What comes is read for a while, so that the
-            answer is heard.
+            """Send an error and store nothing more.
+
+            Data are read for a while longer, so that the client gets the answer.
             """
             self.over = True
             cycle = self.cycle
             running = cycle is not None and not cycle.response_complete
             if running and (cycle.response_started or not cycle.more_body):
-                cycle.keep_alive = False  # it is the answer of another request that is under way
+                cycle.keep_alive = False  # the response that is being sent is another request's
             else:
-                if running:  # nobody may answer any more
+                if running:  # the application must not answer any more
                     cycle.disconnected = True
                     cycle.message_event.set()
                 many = self.lines > limits.lines
@@ -272,7 +286,7 @@ def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
             if self.dropped > DRAINED * limits.head:
                 self.transport.abort()
 
-        # ---- waiting
+        # ---- timeouts
 
         def look(self) -> None:
             if self.over:
@@ -293,7 +307,7 @@ def protocol(limits: ServerSettings) -> type[HttpToolsProtocol]:
 
 
 def answer(error: CombGameError, code: int) -> bytes:
-    """A whole answer, after which the connection ends."""
+    """Return a complete HTTP response with an error, after which the connection ends."""
     body = json.dumps({"error": error_data(error)}).encode()
     lines = [
         f"HTTP/1.1 {code} {HTTPStatus(code).phrase}",

@@ -1,5 +1,7 @@
-"""The log of a service: a line of JSON for everything that happens, also for what others log and
-warn of. No secret is ever in it: no query, no header, no body.
+"""Log and metrics of a service.
+
+The log has one line of JSON per event, including the log records and warnings of other libraries.
+It never contains secrets: no query string, no header, no body.
 """
 
 import json
@@ -19,10 +21,13 @@ METHODS = ("GET", "HEAD", "POST", "DELETE", "OPTIONS")
 
 
 def log(level: str, event: str, trace: BaseException | None = None, **fields: Any) -> None:
-    """What has happened, with what is known of it."""
+    """Write an event to the log, without the fields that are None.
+
+    Of the exception `trace`, only the places of its last six frames are logged, no values.
+    """
     if LOGGER.isEnabledFor(LEVELS[level]):
         known = {name: value for name, value in fields.items() if value is not None}
-        if trace is not None:  # where, and not with what
+        if trace is not None:
             known["at"] = [
                 f"{one.filename.rpartition('combgame/')[2]}:{one.lineno} {one.name}"
                 for one in traceback.extract_tb(trace.__traceback__)[-6:]
@@ -36,9 +41,10 @@ def _line(level: str, event: str, known: dict[str, Any]) -> str:
 
 
 class Others(logging.Formatter):
-    """What others log, such as the server of HTTP: without what they say of an exception."""
+    """Formatter for the log records of other libraries; of an exception it keeps the class only."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as a line of JSON."""
         kind = record.exc_info[0] if record.exc_info else None
         known = {"by": record.name, "text": record.getMessage()}
         if kind is not None:
@@ -47,7 +53,7 @@ class Others(logging.Formatter):
 
 
 def to_stderr() -> None:
-    """Lines of JSON, one for each event."""
+    """Write the log, all other log records, and warnings to stderr."""
     for logger, formatter in (
         (LOGGER, logging.Formatter("%(message)s")),
         (logging.getLogger(), Others()),
@@ -61,7 +67,7 @@ def to_stderr() -> None:
 
 
 def noticed(message: Warning | str, category: type[Warning], *about: Any, **more: Any) -> None:
-    """A warning of Python's, in the log; ours with its code."""
+    """Log a warning of Python; a `Notice` of combgame is logged with its code."""
     if isinstance(message, Notice):
         sentence = message.sentence
         log("warning", "noticed", code=sentence.code, text=sentence.render())
@@ -70,7 +76,10 @@ def noticed(message: Warning | str, category: type[Warning], *about: Any, **more
 
 
 class Metrics:
-    """The requests of one application and how long they took, in a registry of its own."""
+    """Number and duration of the requests of one application, for Prometheus.
+
+    Every instance has a registry of its own.
+    """
 
     def __init__(self) -> None:
         self._registry = own = CollectorRegistry()
@@ -81,12 +90,12 @@ class Metrics:
         self._gauges: dict[str, Gauge] = {}
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count a request and the seconds that it took."""
         self._requests.labels(method if method in METHODS else "other", route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
     def text(self, **gauges: float) -> bytes:
-        """Return everything in the text format; gauges: what is counted elsewhere."""
+        """Return all metrics in the text format of Prometheus, with these values of gauges."""
         for name, value in gauges.items():
             if name not in self._gauges:
                 text = name.replace("_", " ").capitalize() + "."
