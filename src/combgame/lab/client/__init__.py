@@ -1,4 +1,4 @@
-"""Studies of a service, with the verbs and the results of a `Study`."""
+"""Client of a service, whose studies have the methods and the results of `Study`."""
 
 from .study import Client, RemoteStudy
 

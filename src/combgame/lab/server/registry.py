@@ -163,7 +163,7 @@ class StudyRegistry(SqlStorage):
             connection.execute(insert(logins).values(row))
 
     def login(self, hashed: str, now: float) -> int | None:
-        """Return the number of the token of a log-in, or None if the log-in is unknown or expired."""
+        """Return the number of the token of a log-in; None if it is unknown or expired."""
         if self._bare:
             return None
         query = select(logins.c.token).where(logins.c.hash == hashed, logins.c.until > now)
