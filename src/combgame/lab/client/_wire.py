@@ -77,7 +77,7 @@ def sentence_from(data: Mapping[str, Any]) -> Message:
 
 
 def _packed(value: Any) -> Any:
-    """Return an argument of a message as plain data; other types are tables that name their kind."""
+    """Return an argument of a message as plain data; other types become tables with a `kind`."""
     if value is ...:
         return {"kind": "choice"}
     if isinstance(value, ReprText):

@@ -457,7 +457,7 @@ class RemoteStudy(StudyReader):
 
     @property
     def state(self) -> str:
-        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        """One of "running", "certified", "budget", "deadline" and "by hand"."""
         return str(self._service.get("studies", self.name, "state")["state"])
 
     @property
