@@ -1,4 +1,4 @@
-"""All addresses of the page; what was refused, as a page; and its own files."""
+"""All routes of the web pages, with log-in, static files and error pages."""
 
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "imag
 
 @router.get("/login")
 async def log_in_page(request: Request, next: str = "/") -> Response:
+    """Show the log-in form, or redirect if the user is logged in."""
     people: Authenticator = request.app.state.people
     if not people.needed or await people.who(request) is not None:
         return RedirectResponse(_inside(next), 303)
@@ -31,6 +32,7 @@ async def log_in_page(request: Request, next: str = "/") -> Response:
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
+    """Log in with the token of the form."""
     form = await request.form()
     goal = _inside(str(form.get("next", "/")))
     try:
@@ -45,12 +47,13 @@ async def log_in(request: Request) -> Response:
 
 @router.post("/logout")
 async def log_out(request: Request, person: Reader) -> Response:
+    """Log out."""
     await request.app.state.people.log_out(person.session)
     return RedirectResponse("/login", 303)
 
 
 def _inside(address: str) -> str:
-    """An address of this service, whatever was given.
+    """Return the address if it belongs to this service, otherwise the start page.
 
     >>> _inside("/studies/a"), _inside("//elsewhere"), _inside("https://elsewhere")
     ('/studies/a', '/', '/')
@@ -64,7 +67,7 @@ for one in (starting, looking, measuring, reasons):  # the last one matches ever
 
 
 async def refused(request: Request, error: CombGameError) -> Response | None:
-    """An error as a page; None: let it be said as JSON."""
+    """Return an error as a page, or None if it must be sent as JSON."""
     if request.url.path.startswith(("/api/", "/metrics", "/health", "/ready")):
         return None
     code = code_of(error)
@@ -87,6 +90,7 @@ def _here(request: Request) -> str:
 
 @router.get(STATIC + "/{file}")
 async def static(file: str) -> Response:
+    """Return a static file."""
     if file not in FILES:
         raise HTTPException(404)
     return FileResponse(
