@@ -83,19 +83,7 @@ LEVELLED = 1.4  # factor on the rounds with batch effects: 1.3 to 1.5 (docs/plat
 
 @dataclass
 class StudyForm:
-    """Content of a form.
-
-    Attributes
-    ----------
-    fields : dict
-        Texts of the fields.
-    problem : Problem, optional
-        The problem, if the fields describe one.
-    settings : dict
-        Settings of the study.
-    wrong : dict
-        Error messages by field.
-    """
+    """Content of a form: its fields, their problem and settings, and error messages by field."""
 
     fields: dict[str, str]
     problem: Problem | None = None

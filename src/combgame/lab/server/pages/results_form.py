@@ -39,18 +39,9 @@ class ParsedRow(NamedTuple):
 class ParsedResults(NamedTuple):
     """Results as they would be stored, with warnings.
 
-    Attributes
-    ----------
-    rows : list of ParsedRow
-        The values.
-    form : str
-        Description of how the table was read.
-    notes : list of str
-        Warnings about the results as a whole.
-    marks : dict
-        Marks of the rounds, where they are known.
-    twice : bool
-        True if values seem to be duplicates, which the user must confirm.
+    `form` describes how the table was read, `notes` are warnings about the results as a whole,
+    `marks` has the marks of the rounds where they are known, and `twice` is True if values seem to
+    be duplicates, which the user must confirm.
     """
 
     rows: list[ParsedRow]
@@ -163,22 +154,8 @@ def _which_round(rounds: Sequence[Round]) -> InputError:
 class StudyContext(NamedTuple):
     """Data of a study that new values are compared with.
 
-    Attributes
-    ----------
-    problem : Problem
-        The problem.
-    name : str
-        Name of the study.
-    estimates : sequence
-        Estimates of the status.
-    noise
-        Noise check of the status.
-    rounds : mapping
-        Open rounds by number.
-    prints : mapping
-        Rounds by the fingerprints of their values.
-    within : mapping
-        With batch effects, the values so far, as `outliers.gathered` takes them.
+    `rounds` are the open rounds by number, `prints` the rounds by the fingerprints of their values.
+    With batch effects, `within` has the values so far, as `outliers.gathered` takes them.
     """
 
     problem: Problem
