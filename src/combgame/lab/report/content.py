@@ -353,7 +353,7 @@ def margin(moment: Any) -> dict[str, Any] | None:
 
 
 def rounds(rows: list[dict[str, Any]], events: list[Event]) -> list[dict[str, Any]]:
-    """Return one row per round with its values, people and time; `rows` has one per round and arm."""
+    """Return one row per round with its values, people and time."""
     tellers: dict[int, dict[str, None]] = {}
     for event in events:
         if event.kind == "told" and event.round is not None and event.client is not None:
