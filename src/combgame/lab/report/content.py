@@ -407,7 +407,7 @@ def hindsight(moment: Any, arms: list[dict[str, Any]], best: Complexity) -> floa
 
 def against(plan: Any, delta: float) -> dict[str, Any]:
     """Return the plan, at the delta of the study if the plan has it."""
-    first = plan.cases[0]
+    first = plan.scenarios[0]
     rows = [row for row in plan.rows() if row["shrink"] == first.shrink]
     fitting = [row for row in rows if row["delta"] == delta] or rows
     return {

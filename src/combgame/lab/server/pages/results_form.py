@@ -359,7 +359,7 @@ def _usual(known: StudyContext, arm: int) -> tuple[float, int, float]:
     noise = known.noise
     spread = 0.0
     if noise is not None:
-        spread = max(noise.observed or 0.0, noise.stated or 0.0)
+        spread = max(noise.estimated_sigma or 0.0, noise.stated_sigma or 0.0)
     one = known.estimates[arm]
     if not have or not spread:
         return 0.0, 0, 0.0

@@ -96,10 +96,10 @@ def summary(moment: Any) -> Data:
         "progress": progress(status),
         "rounds": status.rounds,
         "left": left(status),
-        "next": next_step(status.next),
+        "next": next_step(status.next_step),
         "who": sorted(who.items()),
         "failed": len(status.waiting),
-        "doubts": len(status.doubts),
+        "doubts": len(status.outliers),
     }
 
 
@@ -109,7 +109,9 @@ def status_class(status: Any) -> str:
         return RUNNING
     if status.state != "certified":
         return STOPPED
-    return DOUBTED if status.noise is not None and status.noise.contradicted else CERTIFIED
+    return (
+        DOUBTED if status.noise_check is not None and status.noise_check.contradicted else CERTIFIED
+    )
 
 
 def progress(status: Any) -> int:
@@ -170,8 +172,8 @@ def study(moment: Any, seq: int) -> Data:
         "state": status.state,
         "ended": ENDS.get(status.state, ""),
         "headline": headline(status, decision),
-        "next": next_step(status.next),
-        "code": status.next.code,
+        "next": next_step(status.next_step),
+        "code": status.next_step.code,
         "running": status.state == "running",
         "values": status.values,
         "rounds": status.rounds,
@@ -184,7 +186,7 @@ def study(moment: Any, seq: int) -> Data:
         "lead": [] if plain["lead"] is None or not comparable else lead(plain["lead"]),
         "proof": None if plain["proof"] is None else capital(plain["proof"]["text"]),
         "enough": None if plain["enough"] is None else plain["enough"]["text"],
-        "noise": noise(status.noise),
+        "noise": noise(status.noise_check),
         "levels": None if plain["levels"] is None else plain["levels"],
         "doubts": plain["doubts"],
         "notes": [one["text"] for one in plain["notes"]],
@@ -201,8 +203,8 @@ def study(moment: Any, seq: int) -> Data:
         "limited": [key for key in ("max_rounds", "deadline") if plain["settings"].get(key)],
         "decision": None if decision is None else decided(decision),
         "retractions": status.retractions,
-        "head": status.head,
-        "late": status.late,
+        "head": status.audit_hash,
+        "late": status.n_late,
     }
 
 
@@ -222,8 +224,8 @@ def noise(one: Any) -> Data | None:
     if one is None:
         return None
     kind, title = NOISE[one.verdict]
-    seen = "" if one.observed is None else f"{one.observed:.3g}"
-    stated = "" if one.stated is None else f"{one.stated:g}"
+    seen = "" if one.estimated_sigma is None else f"{one.estimated_sigma:.3g}"
+    stated = "" if one.stated_sigma is None else f"{one.stated_sigma:g}"
     text, remedy = "", ""
     if one.verdict == "not enough data":
         text = "Too few values to say whether they vary as much as stated."
@@ -326,7 +328,7 @@ def decided(decision: Any) -> Data:
         "assumptions": [one["text"] for one in plain["assumptions"]],
         "rounds": decision.rounds,
         "values": decision.values,
-        "head": decision.head,
+        "head": decision.audit_hash,
     }
 
 
