@@ -7,7 +7,7 @@ try:
 except ImportError:  # not on Windows, where there is no such limit
     resource = None  # type: ignore[assignment]
 
-OF_A_STUDY = 8  # files of a study that is open: its database, what belongs beside it, its queue
+OF_A_STUDY = 8  # files of an open study: its database, the files beside it, its queue
 OF_A_PROCESS = 64  # other files of the process
 
 
