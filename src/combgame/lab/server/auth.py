@@ -51,7 +51,7 @@ class User(NamedTuple):
 
 
 class Authenticator:
-    """Authenticate requests. If tokens are not `needed`, every sender is the administrator `local`."""
+    """Authenticate requests. If no token is `needed`, every sender is the administrator `local`."""
 
     def __init__(self, desk: StudyPool, needed: bool) -> None:
         self.desk, self.needed = desk, needed
