@@ -214,7 +214,9 @@ def tell(
         todos = {number: Todo(number, read.marks.get(number, "")) for number in sheet}
         for one in pending:
             check_todo(todos.get(one.id, Todo(one.id)), one.mark, study.name)
-        left, asked = ({one.id: getattr(one, x) for one in pending} for x in ("remaining", "replicates"))
+        left, asked = (
+            {one.id: getattr(one, x) for one in pending} for x in ("remaining", "replicates")
+        )
         if not partial:
             check_whole(file, read, left, study.problem)
         blank = [

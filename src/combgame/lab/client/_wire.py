@@ -140,7 +140,14 @@ def error_from_response(data: Mapping[str, Any]) -> CombGameError:
 
 
 # fields of a status that are messages, or None
-SENTENCES = ("levels", "enough", "proof", "needs", "validity", "compared")
+SENTENCES = (
+    "batch_warning",
+    "early_stop",
+    "proof_so_far",
+    "threshold_note",
+    "validity",
+    "compared",
+)
 
 
 def status_data(status: Status) -> dict[str, Any]:
@@ -148,7 +155,7 @@ def status_data(status: Status) -> dict[str, Any]:
     said = {name: getattr(status, name) for name in SENTENCES}
     return {
         **finite(status.to_dict()),
-        "next": sentence_data(status.next_step),
+        "next_step": sentence_data(status.next_step),
         "notes": [sentence_data(one) for one in status.notes],
         **{name: None if one is None else sentence_data(one) for name, one in said.items()},
     }
@@ -157,14 +164,14 @@ def status_data(status: Status) -> dict[str, Any]:
 def status_from(data: Mapping[str, Any]) -> Status:
     """Return the status of plain data."""
     said = {name: data[name] for name in SENTENCES}
-    known = infinite({**data, "next": None, "notes": [], **dict.fromkeys(SENTENCES)})
+    known = infinite({**data, "next_step": None, "notes": [], **dict.fromkeys(SENTENCES)})
     return Status(
         **{
             **{name: _tupled(known[name]) for name in Status.__dataclass_fields__},
             "rivals": tuple(
                 Rival(**{**one, "answer": tuple(one["answer"])}) for one in known["rivals"]
             ),
-            "next": sentence_from(data["next"]),
+            "next_step": sentence_from(data["next_step"]),
             "notes": tuple(sentence_from(one) for one in data["notes"]),
             **{name: None if one is None else sentence_from(one) for name, one in said.items()},
             **_shared(known),
@@ -178,7 +185,7 @@ def decision_data(decision: Decision | None) -> dict[str, Any] | None:
         return None
     return {
         **finite(decision.to_dict()),
-        "sentence": sentence_data(decision.headline),
+        "headline": sentence_data(decision.headline),
         "assumptions": [sentence_data(one) for one in decision.assumptions],
     }
 
@@ -187,11 +194,11 @@ def decision_from(data: Mapping[str, Any] | None) -> Decision | None:
     """Return the decision of plain data."""
     if data is None:
         return None
-    known = infinite({**data, "sentence": None, "assumptions": None})
+    known = infinite({**data, "headline": None, "assumptions": None})
     return Decision(
         **{
             **{name: _tupled(known[name]) for name in Decision.__dataclass_fields__},
-            "sentence": sentence_from(data["sentence"]),
+            "headline": sentence_from(data["headline"]),
             "assumptions": tuple(sentence_from(one) for one in data["assumptions"]),
             **_shared(known),
         }
@@ -200,17 +207,17 @@ def decision_from(data: Mapping[str, Any] | None) -> Decision | None:
 
 def _shared(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a status and a decision have in common."""
-    lead, noise = known["lead"], known["noise"]
+    lead, noise = known["lead"], known["noise_check"]
     return {
-        "doubts": tuple(
+        "outliers": tuple(
             Outlier(**{name: _tupled(one[name]) for name in Outlier._fields})
-            for one in known["doubts"]
+            for one in known["outliers"]
         ),
         "lead": None
         if lead is None
         else LeadInterval.of({name: lead[name] for name in LeadInterval.__dataclass_fields__}),
         "estimates": tuple(Estimate(**one) for one in known["estimates"]),
-        "noise": None
+        "noise_check": None
         if noise is None
         else NoiseCheck(**{name: noise[name] for name in NoiseCheck._fields}),
     }

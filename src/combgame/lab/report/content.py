@@ -129,7 +129,7 @@ def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
     `later`: the number and the mean of all its values.
     """
     arms: list[dict[str, Any]] = moment.rows("arm")
-    if status["late"]:
+    if status["n_late"]:
         for one, then in zip(arms, status["estimates"], strict=True):
             if one["n"] != then["n"]:
                 one["later"] = {"n": one["n"], "mean": one["mean"]}
@@ -170,12 +170,12 @@ def contradicted(status: dict[str, Any]) -> bool:
 
     A stated sigma that is too large does not: it only costs rounds.
     """
-    return (status.get("noise") or {}).get("verdict") not in (*FINE, "too large")
+    return (status.get("noise_check") or {}).get("verdict") not in (*FINE, "too large")
 
 
 def warning(status: dict[str, Any]) -> str:
     """Return the warning that the data contradict the stated noise, or an empty text."""
-    noise = status.get("noise") or {}
+    noise = status.get("noise_check") or {}
     if noise.get("verdict") in FINE:
         return ""
     said = noise.get("text") or noise.get("sentence") or ""

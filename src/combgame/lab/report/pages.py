@@ -124,8 +124,8 @@ def report(data: Data) -> str:
         assumptions=[] if decision is None else [one["text"] for one in decision["assumptions"]],
         settings=[(key.replace("_", " "), one) for key, one in settings.items() if one],
         stated=data["problem"]["values"],
-        noise=said(status.get("noise")),
-        doubts=[one["text"] for one in status["doubts"]],
+        noise=said(status.get("noise_check")),
+        doubts=[one["text"] for one in status["outliers"]],
         among=data["among"],
         people=[(who, f"{asked:,}", f"{values:,}") for who, asked, values in data["people"]],
         rounds=_rounds(data["rounds"]),
@@ -133,7 +133,7 @@ def report(data: Data) -> str:
             [one["when"], one["what"], one["round"] or "", one["who"] or "-", one["reason"] or ""]
             for one in data["others"]
         ],
-        head=status["head"],
+        head=status["audit_hash"],
         made=data["made"],
         version=data["version"],
     )
@@ -175,16 +175,16 @@ def _label(data: Data) -> str:
 def _lead(data: Data) -> Data:
     """Return the name, the first sentences and the warnings."""
     status, decision = data["status"], data["decision"]
-    first = [] if decision is None else [decision["sentence"]["text"]]
+    first = [] if decision is None else [decision["headline"]["text"]]
     if decision is None and status["leader"]:
         first.append(
             f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
             "not certified yet."
         )
     if decision is None or not decision["certified"]:
-        first.append(status["next"]["text"])
+        first.append(status["next_step"]["text"])
     warned = [] if data["drawn"] is None else [data["drawn"]["warning"]]
-    warned += [one["text"] for one in status["notes"] + status["doubts"]]
+    warned += [one["text"] for one in status["notes"] + status["outliers"]]
     return {
         "name": data["name"],
         "stands": _state(data),
@@ -203,8 +203,8 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
     elif certified:
         sure = f"{100 * decision['confidence']:g}%"
         yield "Confidence", f"{sure} ({_label(data)})"
-    elif status.get("proof"):
-        text = said(status["proof"])
+    elif status.get("proof_so_far"):
+        text = said(status["proof_so_far"])
         yield "Not certified", text[:1].upper() + text[1:]
     else:
         yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
@@ -267,7 +267,7 @@ def _estimates(data: Data) -> Data:
     given = any(one["low"] is not None or one["high"] is not None for one in some.arms)
     what = drawn["interval"]
     notes = [f"From, to: {what}." if given else f"{what[:1].upper()}{what[1:]}."]
-    if late := data["status"]["late"]:
+    if late := data["status"]["n_late"]:
         notes.insert(
             0,
             f"As it was when the study ended: {count(late, 'result')} came later and "
