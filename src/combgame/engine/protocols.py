@@ -113,7 +113,7 @@ class ExponentialFamily(Protocol):
             Upper confidence bound of the mean.
         """
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         """Return one noisy value of an arm (in simulations).
 
         Parameters
@@ -380,7 +380,7 @@ class SetEvidence(Protocol):
             `TransportationCost.transportation_cost`.
         """
 
-    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+    def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         """Return a lower bound for the evidence against a rival.
 
         Parameters
@@ -419,7 +419,7 @@ class UnionBound(Protocol):
             Natural logarithm of the share.
         """
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """Find the rival with the least sum of evidence and log-weight.
