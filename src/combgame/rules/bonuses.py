@@ -50,7 +50,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
 
     Examples
     --------
-    >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
+    >>> round(theory_bonus(b=1.0, c=0.5).bonus_at(1000), 4)
     23.897
     """
     return TheoryBonus(
