@@ -20,7 +20,7 @@ _CHOSEN: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 def choose_engine(
-    engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play
+    engine: str, kernels: tuple[Any, ...], function: Callable[..., Any] = play
 ) -> Callable[..., Any]:
     """Return a function for given kernels, compiled where possible.
 
@@ -32,18 +32,18 @@ def choose_engine(
         raise unknown_name("engine", engine, ENGINES)
     if engine == "python":
         return function
-    # all that the choice depends on
-    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(parts, []))
+    # everything on which the choice depends
+    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(kernels, []))
     if key not in _CHOSEN:
-        _CHOSEN[key] = _choose(engine, parts, function)
+        _CHOSEN[key] = _choose(engine, kernels, function)
     return _CHOSEN[key]
 
 
 def _choose(
-    engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
+    engine: str, kernels: tuple[Any, ...], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    check_verbs(parts)
-    leaves = [leaf for kernel in parts for leaf in iter_leaves(kernel)]
+    check_verbs(kernels)
+    leaves = [leaf for kernel in kernels for leaf in iter_leaves(kernel)]
     foreign = next(
         (
             x
@@ -55,10 +55,10 @@ def _choose(
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
     why = idle()
     if foreign is None and not why and (engine == "compiled" or not callback):
-        kept = compiled_entry(function, not callback and all(ours(kernel) for kernel in parts))
+        kept = compiled_entry(function, not callback and all(ours(kernel) for kernel in kernels))
         from .numba import register_kernels
 
-        register_kernels()  # what has been marked since
+        register_kernels()  # functions marked since the last call
         return kept
     if engine == "compiled":
         ways = {"auto": OptionHint("engine", "auto"), "python": OptionHint("engine", "python")}
@@ -79,7 +79,7 @@ def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., An
     """Return the compiled function and register what is marked so far."""
     from .numba import compiled
 
-    return compiled(function, ours)  # teaches what is marked so far
+    return compiled(function, ours)  # registers what is marked so far
 
 
 @functools.cache
@@ -94,9 +94,9 @@ def _verbs(marked: int) -> dict[str, list[str]]:
     }
 
 
-def check_verbs(parts: tuple[Any, ...]) -> None:
+def check_verbs(kernels: tuple[Any, ...]) -> None:
     """Raise an error if compiled code would not find a verb of a kernel."""
-    for kernel in parts:
+    for kernel in kernels:
         if (said := _misfit(kernel)) is not None:
             raise error_from(EngineError, said)
 

@@ -17,7 +17,7 @@ from .state import Floats, Ints
 from .statistics import Statistics
 from .user_code import SIGNATURE
 
-Part = TypeVar("Part")
+Kernel = TypeVar("Kernel")
 Class = TypeVar("Class", bound=type)
 UNSHARED = (float, int, bool)  # immutable
 SHARED = (*UNSHARED, np.generic, SIGNATURE)
@@ -92,7 +92,7 @@ class StoppingDefaults:
         return 0.0
 
 
-def deep_copy(kernel: Part) -> Part:
+def deep_copy(kernel: Kernel) -> Kernel:
     """Return a kernel with arrays of its own."""
     kind = type(kernel)
     if isinstance(kernel, np.ndarray):
@@ -101,7 +101,7 @@ def deep_copy(kernel: Part) -> Part:
         return kernel
     if isinstance(kernel, tuple) and hasattr(kind, "_fields"):
         fields: list[Any] = [deep_copy(field) for field in kernel]
-        made: Part = tuple.__new__(kind, fields)  # type: ignore[type-var]
+        made: Kernel = tuple.__new__(kind, fields)  # type: ignore[type-var]
         return made
     return kernel if isinstance(kernel, SIGNATURE) else copy.deepcopy(kernel)
 
@@ -159,19 +159,19 @@ def make_template(kernel: Any) -> KernelTemplate | None:
     return KernelTemplate([x.copy("K") for x in arrays.values()], others, tuples)
 
 
-class LazyTemplate(Generic[Part]):
+class LazyTemplate(Generic[Kernel]):
     """A kernel of which copies are wanted; they are cheap from the second on."""
 
-    def __init__(self, kernel: Part) -> None:
-        self.part, self._asked = kernel, 0
-        self._mould: KernelTemplate | None = None
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel, self._copies = kernel, 0
+        self._template: KernelTemplate | None = None
 
-    def copy(self) -> Part:
+    def copy(self) -> Kernel:
         """Return another copy."""
-        self._asked += 1
-        if self._asked == 2:
-            self._mould = make_template(self.part)
-        made: Part = deep_copy(self.part) if self._mould is None else self._mould.copy()
+        self._copies += 1
+        if self._copies == 2:
+            self._template = make_template(self._kernel)
+        made: Kernel = deep_copy(self._kernel) if self._template is None else self._template.copy()
         return made
 
 
@@ -214,7 +214,7 @@ def _layout(values: tuple[Any, ...], kinds: list[Any]) -> list[Any]:
     return kinds
 
 
-def copy_into(old: Part, new: Part) -> Part:
+def copy_into(old: Kernel, new: Kernel) -> Kernel:
     """Copy the state of a kernel into one of the same kind with larger arrays.
 
     Each array of `old` becomes the leading block of the array of `new`, which is returned.
@@ -224,6 +224,6 @@ def copy_into(old: Part, new: Part) -> Part:
         return new
     if isinstance(old, tuple) and hasattr(old, "_fields"):
         pairs: Any = zip(old, new, strict=True)  # type: ignore[call-overload]
-        made: Part = type(old)(*(copy_into(a, b) for a, b in pairs))
+        made: Kernel = type(old)(*(copy_into(a, b) for a, b in pairs))
         return made
     return old

@@ -194,13 +194,13 @@ class Support(NamedTuple):
         return False
 
 
-def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Support:
-    """Return the distributions of `seats` learners, uniform over the initial design."""
+def make_support(d: int, home: Ints, n_learners: int, room: int, limit: int) -> Support:
+    """Return the distributions of `n_learners` learners, uniform over the initial design."""
     rows = d + 1 if limit else 1
     support = Support(
-        np.zeros((seats, room), np.int64),
-        np.zeros((seats, room)),
-        np.zeros(seats, np.int64),
+        np.zeros((n_learners, room), np.int64),
+        np.zeros((n_learners, room)),
+        np.zeros(n_learners, np.int64),
         home.copy(),
         limit,
         np.zeros((rows, rows)),
@@ -210,7 +210,7 @@ def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Suppo
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
     )
-    for learner in range(seats):
+    for learner in range(n_learners):
         support.reset(learner)
     return support
 

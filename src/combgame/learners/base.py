@@ -221,7 +221,7 @@ def check_doubling(first: float, ratio: float) -> None:
         raise invalid_argument("ratio", ratio, "a finite number above 1", of="doubling")
 
 
-def make_doubling(seats: int, first: float, ratio: float) -> Doubling:
-    """Return the epochs of `seats` learners at their beginning."""
-    length = np.full(seats, float(math.floor(first)))
-    return Doubling(ratio, length, length.copy(), np.full(seats, float(first)))
+def make_doubling(n_learners: int, first: float, ratio: float) -> Doubling:
+    """Return the epochs of `n_learners` learners at their beginning."""
+    length = np.full(n_learners, float(math.floor(first)))
+    return Doubling(ratio, length, length.copy(), np.full(n_learners, float(first)))

@@ -102,12 +102,12 @@ class Hedge(LearnerBase):
 
     def kernel(self, context: LearnerContext) -> HedgeKernel:
         """Return the compiled learner."""
-        seats, d = context.n_learners, context.initial_marginals.size
+        n_learners, d = context.n_learners, context.initial_marginals.size
         return HedgeKernel(
             every_action(context.actions, context.n_actions),
-            np.zeros((seats, d)),
-            np.zeros(seats),
-            make_doubling(seats, self.initial_horizon, self.horizon_factor),
+            np.zeros((n_learners, d)),
+            np.zeros(n_learners),
+            make_doubling(n_learners, self.initial_horizon, self.horizon_factor),
             np.zeros(d),
         )
 

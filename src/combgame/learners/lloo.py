@@ -176,7 +176,7 @@ class ApproachKernel(NamedTuple):
 
 def make_approach(
     d: int,
-    seats: int,
+    n_learners: int,
     room: int,
     rho: float,
     diameter: float,
@@ -190,7 +190,9 @@ def make_approach(
     if limit == 0:
         return NoApproach(0)
     spare = make_support(d, np.zeros(0, np.int64), 1, room, 0)
-    return ApproachKernel(rho, diameter, coarse, np.full(seats, limit), spare, *np.zeros((3, d)))
+    return ApproachKernel(
+        rho, diameter, coarse, np.full(n_learners, limit), spare, *np.zeros((3, d))
+    )
 
 
 PROJECTIONS = ("exact", "approximate", "coarse")
@@ -328,7 +330,7 @@ class LLOO(LearnerBase):
 
     def kernel(self, context: LearnerContext) -> LLOOKernel:
         """Return the compiled learner."""
-        d, seats, room = context.initial_marginals.size, context.n_learners, context.capacity
+        d, n_learners, room = context.initial_marginals.size, context.n_learners, context.capacity
         shape, limit = self.geometry or context.actions.geometry(), 2 * (d + 1)
         exact = self.projection == "exact"
         rho = max(shape.mu, 1.0) * math.sqrt(d)
@@ -337,16 +339,20 @@ class LLOO(LearnerBase):
         usual = parameters(d, shape)
         return LLOOKernel(
             make_support(
-                d, context.initial_actions, seats, room, support_limit(d, self.sparsify and exact)
+                d,
+                context.initial_actions,
+                n_learners,
+                room,
+                support_limit(d, self.sparsify and exact),
             ),
-            make_doubling(seats, self.initial_horizon, self.horizon_factor),
+            make_doubling(n_learners, self.initial_horizon, self.horizon_factor),
             context.initial_marginals.copy(),
             usual._replace(mass=math.inf) if coarse else usual,  # M = 1: the lemma's R is above D
-            np.zeros((seats, d)),
-            np.zeros(seats),
+            np.zeros((n_learners, d)),
+            np.zeros(n_learners),
             np.zeros(d),
             np.zeros(d),
-            make_approach(d, seats, room, rho, shape.diameter, wanted, coarse),
+            make_approach(d, n_learners, room, rho, shape.diameter, wanted, coarse),
         )
 
     def regret_bound(self, record: RegretStatistics) -> float:

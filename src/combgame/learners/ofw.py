@@ -95,17 +95,21 @@ class OFW(LearnerBase):
 
     def kernel(self, context: LearnerContext) -> OFWKernel:
         """Return the compiled learner."""
-        d, seats = context.initial_marginals.size, context.n_learners
+        d, n_learners = context.initial_marginals.size, context.n_learners
         support = make_support(
-            d, context.initial_actions, seats, context.capacity, support_limit(d, self.sparsify)
+            d,
+            context.initial_actions,
+            n_learners,
+            context.capacity,
+            support_limit(d, self.sparsify),
         )
         diameter = context.actions.geometry().diameter or 1.0  # a single action: nothing to learn
         return OFWKernel(
             support,
             context.initial_marginals.copy(),
             diameter,
-            np.zeros((seats, d)),
-            np.zeros((seats, 2)),
+            np.zeros((n_learners, d)),
+            np.zeros((n_learners, 2)),
             np.zeros(d),
             np.zeros(d),
         )

@@ -156,14 +156,18 @@ class SFTPL(LearnerBase):
 
     def kernel(self, context: LearnerContext) -> SFTPLKernel:
         """Return the compiled learner."""
-        d, seats, home = context.initial_marginals.size, context.n_learners, context.initial_actions
+        d, n_learners, home = (
+            context.initial_marginals.size,
+            context.n_learners,
+            context.initial_actions,
+        )
         kernel = SFTPLKernel(
             self.n_samples,
-            np.zeros((seats, d)),
-            np.zeros((seats, 2)),
-            np.zeros((seats, context.capacity), np.int64),
-            np.zeros((seats, context.capacity)),
-            np.full(seats, home.size, np.int64),
+            np.zeros((n_learners, d)),
+            np.zeros((n_learners, 2)),
+            np.zeros((n_learners, context.capacity), np.int64),
+            np.zeros((n_learners, context.capacity)),
+            np.full(n_learners, home.size, np.int64),
             np.array([1, 2, 3], np.int64),
             np.zeros(d),
             np.zeros(d),

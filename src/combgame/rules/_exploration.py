@@ -28,9 +28,8 @@ def lacking(
     arm would have if all arms were played alike. On return, `score` is what each arm lacks, or 0.
     """
     even, some = stats.n_rounds[0] * size / score.size, False
-    floor = max(
-        explore * math.sqrt(even) * even / (even + ease), 0.5
-    )  # after the initial design, only an arm whose values are missing has 0
+    # after the initial design, only an arm whose values are missing has none
+    floor = max(explore * math.sqrt(even) * even / (even + ease), 0.5)
     for a in range(score.size):
         score[a] = 0.0
         if visible[a] > 0.5 and stats.counts[a] < floor:

@@ -88,7 +88,7 @@ class CTrackingAllActions(NamedTuple):
     few divisions remain.
     """
 
-    hits: Ints  # int64[1], unused: compiled parts need a field
+    hits: Ints  # int64[1], unused: compiled kernels need a field
 
     def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
         """Return the action with the smallest ratio."""
@@ -109,7 +109,7 @@ class CTrackingAllActions(NamedTuple):
 class DTracking(NamedTuple):
     """D-tracking: argmin over supp(w_t) of N_{t-1,A} / w_{t,A}."""
 
-    clock: Ints  # int64[1], unused: compiled parts need a field
+    clock: Ints  # int64[1], unused: compiled kernels need a field
 
     def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
         """Return the action with the smallest ratio."""

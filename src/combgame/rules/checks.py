@@ -136,9 +136,8 @@ class CheckedKernel(NamedTuple):
             self.score[a] = 2.0 * here - 1.0
             if here != 0.0 and here != 1.0:
                 self.score[a], wrong = 0.0, NOT_A_SET
-        problem.actions.argmax(
-            self.score, self.member
-        )  # an action has the largest score against itself
+        # an action has the largest score against itself
+        problem.actions.argmax(self.score, self.member)
         if restore_array(state.action, self.member, True) > 0 and wrong != NOT_A_SET:
             wrong = NO_ACTION
         if wrong > 0:

@@ -56,7 +56,7 @@ class CLUCBKernel(NamedTuple):
             sign = -1.0 if state.leader[a] > 0.5 else 1.0
             self.score[a] = stats.mean[a] + sign * self.radius[a]
         problem.answers.argmax(self.score, self.trial)
-        if alike(self.trial, state.leader):  # CLUCB would have stopped
+        if alike(self.trial, state.leader):  # CLUCB would have stopped; take the rival
             for a in range(self.trial.size):
                 self.trial[a] = state.rival[a]
         widest, most, total = -1, 0.0, 0.0

@@ -222,13 +222,13 @@ class CombGameKernel(NamedTuple):
             number = self.tracker.track(self.table, self.weights, rng)  # line 6: A_t
         if self.order > 0:
             weight = self.past  # nature does not know w_t and follows the leader
-        problem.answers.nearest_alternative(  # line 7: lambda_t
+        # line 7: lambda_t
+        problem.answers.nearest_alternative(
             problem.rewards, stats.mean, weight, state.leader, state.rival, state.alternative_means
         )
         f = self.bonus.bonus_at(stats.n_rounds[0])
-        optimism(
-            problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
-        )  # line 8: r_t
+        # line 8: r_t
+        optimism(problem.rewards, stats, state.alternative_means, f, self.visible, self.reward)
         if self.order == 2:  # the best answer to r_t: a learner without regret
             problem.actions.argmax(self.reward, state.action)
             number = self.table.lookup(state.action)
@@ -295,16 +295,15 @@ class BoundCombGame:
         table = fill_action_table(known, room, self.problem.actions.max_size())
         number = {chosen: i for i, chosen in enumerate(known)}
         home = np.array([number[chosen] for chosen in sets], dtype=np.int64)
-        table.n_plays[home] = table.cumulative_weight[home] = (
-            1.0  # each action of the initial design is played once, with weight 1
-        )
+        # each action of the initial design is played once, with weight 1
+        table.n_plays[home] = table.cumulative_weight[home] = 1.0
         centre = np.bincount([a for chosen in sets for a in chosen], minlength=self.d) / len(sets)
         return self._part(table, home, centre, 4 if self.rule.learner_per_answer else 1, 0), padded(
             sets
         )
 
     def _part(
-        self, table: ActionTable, home: Ints, centre: Floats, seats: int, support: int
+        self, table: ActionTable, home: Ints, centre: Floats, n_learners: int, support: int
     ) -> CombGameKernel:
         learner, number = self.rule.learner, int(table.size[0])
         support = max(
@@ -313,13 +312,13 @@ class BoundCombGame:
         )
         return CombGameKernel(
             learner.kernel(
-                LearnerContext(self.problem.actions, home, centre, number, seats, support)
+                LearnerContext(self.problem.actions, home, centre, number, n_learners, support)
             ),
             make_tracker(self.rule.tracking, table.n_plays.size, learner.enumerates_actions),
             make_bonus(self.rule.bonus),
             table,
             make_sparse_weights(support, self.d),
-            make_action_table(seats, self.problem.answers.max_size())
+            make_action_table(n_learners, self.problem.answers.max_size())
             if self.rule.learner_per_answer
             else SingleLearner(0),
             learner.writes_all_weights,
@@ -336,26 +335,26 @@ class BoundCombGame:
     def resize(self, rule: CombGameKernel) -> CombGameKernel:
         """Enlarge what is full."""
         room, support = rule.table.n_plays.size, rule.weights.ids.size
-        table, seated, seats = rule.table, rule.learners, 1
+        table, answers, n_learners = rule.table, rule.learners, 1
         if table.size[0] + rule.new > room:
             table = enlarge_action_table(table, 4 * room)
-        if isinstance(seated, ActionTable):
-            seats = seated.sizes.size
-            if seated.is_full():
-                seats *= 2
-                seated = enlarge_action_table(seated, seats)
+        if isinstance(answers, ActionTable):
+            n_learners = answers.sizes.size
+            if answers.is_full():
+                n_learners *= 2
+                answers = enlarge_action_table(answers, n_learners)
         larger = self._part(
             table,
             rule.home,
             rule.centre,
-            seats,
+            n_learners,
             2 * support if rule.learner.needs_resize() else support,
         )
         return larger._replace(
             learner=copy_into(rule.learner, larger.learner),
             tracker=copy_into(rule.tracker, larger.tracker),
             weights=copy_into(rule.weights, larger.weights),
-            learners=seated,
+            learners=answers,
             past=rule.past,
             regret=rule.regret,
         )

@@ -79,9 +79,8 @@ class FixedAllocation(RuleBase):
                 of="FixedAllocation",
             )
         total = sum(share for _, share in pairs)
-        if (
-            abs(total - 1.0) > 1e-12
-        ):  # shares that add up to 1 stay, so that the same rule is made from them
+        # shares that add up to 1 stay, so that the same rule is made from them
+        if abs(total - 1.0) > 1e-12:
             pairs = tuple((chosen, share / total) for chosen, share in pairs)
         object.__setattr__(self, "support", pairs)
 

@@ -46,6 +46,7 @@ class ProductAdaHedgeKernel(NamedTuple):
             self.owed[a] += self.arms[a]
             self.lag[a] = self.owed[a] - stats.counts[a]
         problem.actions.argmax(self.lag, state.action)  # line 6: A_t
+        # line 7: lambda_t
         problem.answers.nearest_alternative(
             problem.rewards,
             stats.mean,
@@ -53,11 +54,10 @@ class ProductAdaHedgeKernel(NamedTuple):
             state.leader,
             state.rival,
             state.alternative_means,
-        )  # line 7: lambda_t
+        )
         f = self.bonus.bonus_at(stats.n_rounds[0])
-        optimism(
-            problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
-        )  # line 8: r_t
+        # line 8: r_t
+        optimism(problem.rewards, stats, state.alternative_means, f, self.visible, self.reward)
         self.learner.learn(problem.actions, self.arms, self.reward)  # line 9
 
 

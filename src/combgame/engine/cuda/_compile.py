@@ -74,7 +74,7 @@ def _register_methods() -> None:
     register_namedtuple_methods(
         types, templates, declared.register_attr, made.lower, register_jitable
     )
-    overload(longer)(lambda x: lambda x: x)  # arrays cannot grow on a card
+    overload(longer)(lambda x: lambda x: x)  # arrays cannot grow on a GPU
 
 
 def register_kernels() -> None:

@@ -43,31 +43,31 @@ class MemoryLayout(NamedTuple):
         return 8 * sum(self.words[:SLOTS])
 
 
-def arrays_of(parts: Any) -> list[Any]:
+def arrays_of(kernels: Any) -> list[Any]:
     """Return the distinct arrays of some kernels."""
-    leaves = [leaf for part in parts for leaf in iter_leaves(part)]
+    leaves = [leaf for kernel in kernels for leaf in iter_leaves(kernel)]
     return list({id(x): x for x in leaves if isinstance(x, np.ndarray)}.values())
 
 
-def widened(part: Any) -> Any:
+def widened(kernel: Any) -> Any:
     """Return a kernel whose small integers are int64."""
-    if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and part.itemsize < 8:
-        return part.astype(np.int64)
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part)(*map(widened, part))
-    return part
+    if isinstance(kernel, np.ndarray) and kernel.dtype.kind in "iu" and kernel.itemsize < 8:
+        return kernel.astype(np.int64)
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        return type(kernel)(*map(widened, kernel))
+    return kernel
 
 
-def fixed_in(part: Any, fixed: bool = False) -> list[int]:
+def fixed_in(kernel: Any, fixed: bool = False) -> list[int]:
     """Return the ids of arrays that a kernel's classes declare as never written (`state.Fixed`)."""
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        kept = _fixed_fields(type(part))
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        kept = _fixed_fields(type(kernel))
         return [
             one
-            for name, x in zip(part._fields, part, strict=True)
+            for name, x in zip(kernel._fields, kernel, strict=True)
             for one in fixed_in(x, name in kept)
         ]
-    return [id(part)] if fixed else []
+    return [id(kernel)] if fixed else []
 
 
 @functools.cache

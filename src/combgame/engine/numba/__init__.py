@@ -20,7 +20,7 @@ from ._methods import callable_inside, options
 SELDOM = (100_000, 20, 50)
 
 _SETTINGS = threading.RLock()
-_TAUGHT: set[Any] = set()
+_REGISTERED: set[Any] = set()
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
@@ -109,6 +109,6 @@ def register_kernels() -> None:
     Methods of kernels need no registration.
     """
     for function in FUNCTIONS:
-        if function not in _TAUGHT:
-            _TAUGHT.add(function)
+        if function not in _REGISTERED:
+            _REGISTERED.add(function)
             callable_inside(function)

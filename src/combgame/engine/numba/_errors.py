@@ -12,13 +12,7 @@ from ..._messages import OptionHint
 from ...errors import EngineError
 
 LONG = 300  # characters of a reason
-NOISE = (
-    "Failed in ",
-    "During:",
-    "File ",
-    "- Resolution failure",
-    ">>>",
-)  # beginnings of other lines
+NOISE = ("Failed in ", "During:", "File ", "- Resolution failure", ">>>")  # other lines
 PLACE = re.compile(r"(?:File \"(.+?)\", line |(?:Raised from|, defined at) (.+?) \()(\d+)\)?")
 NAMED = re.compile(r"<(?:function|class) '?([\w.<>]+)'?(?: at 0x[0-9a-f]+)?>")
 CALLED = re.compile(r"Function\((.*?)\) found for signature")
@@ -34,9 +28,8 @@ class CompileFailure(NamedTuple):
     error: BaseException
 
 
-FAILED: list[
-    CompileFailure
-] = []  # of the current compilation; a called function precedes its caller
+# failures of the current compilation; a called function precedes its caller
+FAILED: list[CompileFailure] = []
 _DEPTH = [0]
 
 
@@ -94,7 +87,7 @@ def _said(failure: CompileFailure) -> EngineError:
         remedy = "mark it with @jitable (from combgame.engine.protocols), or use {python}"
     text = "{method} cannot be compiled: line {line} of {file}: {reason}"
     if kernel:
-        text = "{part}.{method} cannot be compiled: line {line} of {file}: {reason}"
+        text = "{kernel}.{method} cannot be compiled: line {line} of {file}: {reason}"
     return EngineError(
         "not-compilable",
         text,

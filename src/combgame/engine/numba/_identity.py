@@ -20,13 +20,8 @@ import numpy as np
 
 # the contents of these modules are identified by their versions
 BUILTIN = {*sys.stdlib_module_names, "numpy", "numba", "llvmlite", "scipy"}
-MADE = (
-    "_make",
-    "_replace",
-    "_asdict",
-    "_fields",
-    "_field_defaults",
-)  # methods and attributes of every NamedTuple
+# attributes of every NamedTuple
+MADE = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")
 PLAIN = (int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype)
 
 

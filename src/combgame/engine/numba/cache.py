@@ -235,9 +235,8 @@ def load(file: File, context: Any) -> Any:
         result = CompileResult._rebuild(context, *state)
     except Exception:  # whatever the reason is, the function is compiled anew
         return None
-    _ALIVE.append(
-        (state[2], state[-1])
-    )  # its environment, and those of the functions that it calls
+    # the function's environment, and those of the functions that it calls
+    _ALIVE.append((state[2], state[-1]))
     with contextlib.suppress(OSError):
         os.utime(file.path)
     return result
