@@ -6,17 +6,17 @@ from typing import Any, TypeVar, overload
 PARTS: list[type] = []
 FUNCTIONS: list[Callable[..., Any]] = []
 ALLOCATING: set[Callable[..., Any]] = set()  # marked functions that make arrays
-Part = TypeVar("Part", bound=type)
+Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compilable(kernel: Part) -> Part:
+def compilable(protocol: Class) -> Class:
     """Mark a Protocol whose public methods are verbs.
 
     A verb has the same parameters in all kernels, and no kernel has a field of its name.
     """
-    PARTS.append(kernel)
-    return kernel
+    PARTS.append(protocol)
+    return protocol
 
 
 @overload

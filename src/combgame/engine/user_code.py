@@ -112,7 +112,7 @@ class UserCodeLocation(NamedTuple):
 
 
 @contextmanager
-def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterator[None]:
+def own_bounds(*kernels: Any, again: Callable[[], object] | None = None) -> Iterator[None]:
     """Report errors in a user's kernels in one message.
 
     A user's kernels are compiled with checks of array bounds, so that reaching outside an array is
@@ -120,7 +120,7 @@ def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterat
 
     Parameters
     ----------
-    *parts : kernels
+    *kernels : NamedTuple
         The kernels at work.
     again : Callable, optional
         Repeats the call interpreted, because compiled code does not say where an error occurred.
@@ -130,7 +130,7 @@ def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterat
     except CombGameError:
         raise
     except Exception as error:
-        kinds, outside = foreign_parts(parts), isinstance(error, IndexError)
+        kinds, outside = foreign_parts(kernels), isinstance(error, IndexError)
         if FAILURES:  # of a Python oracle
             raise
         place = _owned(_place(error.__traceback__), kinds)
@@ -193,13 +193,15 @@ def _raised(place: UserCodeLocation, error: Exception) -> EngineError:
     )
 
 
-def foreign_parts(parts: Any) -> list[type]:
+def foreign_parts(kernels: Any) -> list[type]:
     """Return the distinct classes in some kernels that are not this package's."""
-    if not isinstance(parts, tuple):
+    if not isinstance(kernels, tuple):
         return []
-    own = hasattr(parts, "_fields") and type(parts).__module__.partition(".")[0] not in LIBRARIES
-    inner = [kind for field in parts for kind in foreign_parts(field)]
-    return list(dict.fromkeys([*([type(parts)] if own else []), *inner]))
+    own = (
+        hasattr(kernels, "_fields") and type(kernels).__module__.partition(".")[0] not in LIBRARIES
+    )
+    inner = [kind for field in kernels for kind in foreign_parts(field)]
+    return list(dict.fromkeys([*([type(kernels)] if own else []), *inner]))
 
 
 def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> EngineError:
