@@ -40,7 +40,7 @@ def is_control(character: str) -> bool:
 def escape_control(text: str, kept: str = "") -> str:
     """The text, with `is_control` characters written as Python writes them, but for those in `kept`.
 
-    >>> legible("a\\x1b[31m\\n"), legible("a\\tb\\n", kept="\\n")
+    >>> escape_control("a\\x1b[31m\\n"), escape_control("a\\tb\\n", kept="\\n")
     ('a\\\\x1b[31m\\\\n', 'a\\\\tb\\n')
     """
     if text.isprintable():
@@ -54,7 +54,7 @@ def escape_control(text: str, kept: str = "") -> str:
 def safe_repr(value: object) -> ReprText:
     """Any object as it looks, in one line, whatever its class does when it is asked.
 
-    >>> looks(10**5000)
+    >>> safe_repr(10**5000)
     <a number of about 5,001 digits>
     """
     if isinstance(value, int) and value.bit_length() > BITS:
@@ -124,7 +124,7 @@ class Renderer(Protocol):
 class PythonRenderer:
     """As one types it in Python.
 
-    >>> str(Message("x", "{more} gives it more rounds", more=Call("extend", max_rounds=...)))
+    >>> str(Message("x", "{more} gives it more rounds", more=CallHint("extend", max_rounds=...)))
     'extend(max_rounds=...) gives it more rounds.'
     """
 
@@ -192,9 +192,9 @@ class Message:
         """The same, said of a place (a file, a line, a round), which has places for arguments too;
         without one, of the arguments themselves.
 
-        >>> print(Message("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
+        >>> print(Message("empty", "{what} is empty", what="a cell").with_context("line {line}", line=2))
         line 2: a cell is empty.
-        >>> print(Message("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
+        >>> print(Message("late", "{n} is late", n=2).with_context(where="a.toml", key="runs"))
         a.toml: runs: 2 is late.
         """
         text, advice = self.text, self.advice
@@ -243,7 +243,7 @@ class Message:
 def join_truncated(parts: list[str], most: int = 10, between: str = ", ") -> str:
     """A list in a sentence, cut where it is long.
 
-    >>> several(["a", "b", "c"], most=2)
+    >>> join_truncated(["a", "b", "c"], most=2)
     'a, b, ...'
     """
     return between.join(parts[:most]) + f"{between}..." * (len(parts) > most)

@@ -101,9 +101,9 @@ def numbers_of(given: Iterable[Any], names: Names, of: str) -> list[Any]:
 def check_list(name: str, value: Any, what: str, *, of: str = "", **more: Any) -> list[Any]:
     """What is in a list or another collection, but not in a text; or a sentence.
 
-    >>> items_of("sets", ([0], [1]), "a list of sets")
+    >>> check_list("sets", ([0], [1]), "a list of sets")
     [[0], [1]]
-    >>> items_of("sets", 3, "a list of sets", of="Listed")
+    >>> check_list("sets", 3, "a list of sets", of="Listed")
     Traceback (most recent call last):
     combgame.errors.InputError: Listed: sets = 3 must be a list of sets.
     """

@@ -185,7 +185,7 @@ def short_repr(described: Any) -> str:
 
     >>> from combgame import CombGame, LLOO, Listed
     >>> singles = Listed([[a] for a in range(99)], 99)
-    >>> short(CombGame(LLOO(sparsify=False), tracking="D")), short(singles)
+    >>> short_repr(CombGame(LLOO(sparsify=False), tracking="D")), short_repr(singles)
     ("CombGame(LLOO(sparsify=False), tracking='D')", 'Listed(<99 sets>, 99)')
     """
     if isinstance(described, tuple) or not is_value(described):

@@ -122,7 +122,7 @@ def invalid_argument(
     """An argument that has the wrong value. what, remedy: with places for `more`; of: the class or
     function that takes the argument. `what` is an argument of the sentence too, filled in.
 
-    >>> error = must_be("sigma", -1, "at least {least}", of="Gaussian", least=0)
+    >>> error = invalid_argument("sigma", -1, "at least {least}", of="Gaussian", least=0)
     >>> print(error)
     Gaussian: sigma = -1 must be at least 0.
     >>> error.arguments
@@ -139,7 +139,7 @@ def unknown_name(
 ) -> UnknownNameError:
     """A name that is none of those that exist; of: the class or function that takes it.
 
-    >>> error = unknown("rule", "loo", ["lloo", "ofw"])
+    >>> error = unknown_name("rule", "loo", ["lloo", "ofw"])
     >>> print(error)
     rule = 'loo' is not known; use one of lloo, ofw.
     >>> error.arguments["known"]
@@ -159,7 +159,7 @@ def _of(error: Kind, of: str) -> Kind:
 def missing_extra(what: str, extra: str) -> CombGameError:
     """Something that an optional dependency does.
 
-    >>> print(needs_extra("to_frame()", "frames"))
+    >>> print(missing_extra("to_frame()", "frames"))
     to_frame() needs the extra 'frames'; install it with pip install 'combgame[frames]'.
     """
     remedy = "install it with pip install 'combgame[{extra}]'"
@@ -170,7 +170,7 @@ def missing_extra(what: str, extra: str) -> CombGameError:
 def to_python_scalar(value: Any) -> Any:
     """A NumPy number, also an array of dimension 0, as the number it is; else the value itself.
 
-    >>> unboxed(np.int64(3)), unboxed(np.array(0.5)), unboxed(np.bool_(True)), unboxed("x")
+    >>> to_python_scalar(np.int64(3)), to_python_scalar(np.array(0.5)), to_python_scalar(np.bool_(True)), to_python_scalar("x")
     (3, 0.5, True, 'x')
     """
     boxed = isinstance(value, np.generic | np.ndarray) and value.ndim == 0
@@ -200,7 +200,7 @@ def check_positive(name: str, value: object, *, of: str = "") -> float:
 def is_real(value: object) -> bool:
     """Whether it is a number of Python's that a float can be: finite, infinite or NaN.
 
-    >>> real(1), real(math.inf), real(10**400), real(True), real("1")
+    >>> is_real(1), is_real(math.inf), is_real(10**400), is_real(True), is_real("1")
     (True, True, False, False, False)
     """
     if isinstance(value, int) and not isinstance(value, bool):
@@ -221,10 +221,10 @@ def check_text(
     """A text that every table, terminal and database keeps as it is, or a sentence. lines: it may
     have several, and tabs.
 
-    >>> plain_text("name", "plate-7", "a text")
+    >>> check_text("name", "plate-7", "a text")
     'plate-7'
     >>> try:
-    ...     plain_text("name", "plate 7 ", "a text")
+    ...     check_text("name", "plate 7 ", "a text")
     ... except InputError as error:
     ...     print(error)
     name = 'plate 7 ' begins or ends with a space; leave it out, because tables lose it.

@@ -22,7 +22,7 @@ from .errors import InputError, check_text, error_from, invalid_argument, unknow
 from .rewards import Gaussian
 from .rewards.base import RewardsBase, spread_of
 from .structures import StructureBase
-from .structures.connectivity import check_comparable
+from .structures.partition import check_comparable
 
 # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
 # standard error
@@ -154,7 +154,7 @@ class Problem(Description):
         >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Bounded(0, 3), goal="minimise")
         >>> problem.as_maximisation
         Problem(Arms(2), rewards=Bounded(-3.0, 0.0))
-        >>> problem.inside([1.0, 2.0]).tolist()
+        >>> problem.to_internal([1.0, 2.0]).tolist()
         [-1.0, -2.0]
         """
         return self if self.goal == "maximise" else self._twin
@@ -255,7 +255,7 @@ class Problem(Description):
         >>> import combgame as cg
         >>> one, two = (cg.Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
         >>> noise = cg.Gaussian(1)
-        >>> cg.Problem(one, rewards=noise).unnamed() == cg.Problem(two, rewards=noise).unnamed()
+        >>> cg.Problem(one, rewards=noise).without_labels()() == cg.Problem(two, rewards=noise).without_labels()()
         True
         """
         actions = self.actions.without_labels()

@@ -22,7 +22,7 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..stopping.base import check_compared
 from ..storage.events import Event
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 from ..theory.evidence import DisplayEvidence, restricted, to_display_scale
 from .corrections import delta_after_corrections
 from .history import EventEffect, History, certificate, given

@@ -6,10 +6,9 @@ from .base import PolytopeGeometry, StructureBase
 from .integer_program import IntegerProgram
 from .listed import Listed
 from .matchings import Matchings
-from .networks import grid_network, line_network
 from .oracle import Oracle
 from .partition import Partition
-from .paths import Paths
+from .paths import Paths, grid_network, line_network
 from .subsets import Subsets
 from .trees import SpanningTrees
 
