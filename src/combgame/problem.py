@@ -255,7 +255,7 @@ class Problem(Description):
         >>> import combgame as cg
         >>> one, two = (cg.Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
         >>> noise = cg.Gaussian(1)
-        >>> cg.Problem(one, rewards=noise).without_labels()() == cg.Problem(two, rewards=noise).without_labels()()
+        >>> cg.Problem(one, rewards=noise).without_labels() == cg.Problem(two, rewards=noise).without_labels()
         True
         """
         actions = self.actions.without_labels()

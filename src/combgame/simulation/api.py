@@ -140,7 +140,7 @@ def compare(
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     >>> means, rules = [0.5, 0.3, 0.2, 0.1], ["ofw", "uniform"]
     >>> both = cg.compare(problem, means, rules=rules, runs=3, engine="python")
-    >>> [row["errors"] for row in both.summary()()]
+    >>> [row["errors"] for row in both.summary()]
     [0, 0]
     """
     named = rules if isinstance(rules, Mapping) else {}

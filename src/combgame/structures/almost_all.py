@@ -130,7 +130,7 @@ class AlmostAllSets(StructureBase):
     """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and
     the needle; d: how many arms there are, or their names.
 
-    >>> AlmostAllSets(7, needle=0).n_sets()()
+    >>> AlmostAllSets(7, needle=0).n_sets()
     64
     """
 

@@ -60,7 +60,7 @@ class ArmsKernel(NamedTuple):
 class Arms(StructureBase):
     """The d single arms; d: how many, or their names.
 
-    >>> Arms(3).to_list()(), Arms(["wt", "K7R"]).d
+    >>> Arms(3).to_list(), Arms(["wt", "K7R"]).d
     ([(0,), (1,), (2,)], 2)
     """
 

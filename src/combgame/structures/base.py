@@ -122,7 +122,7 @@ class StructureBase(Description):
 
         >>> from combgame import Arms
         >>> chance = np.zeros(2)
-        >>> total = Arms(2).gibbs()().marginals(np.log([1.0, 3.0]), chance)
+        >>> total = Arms(2).gibbs().marginals(np.log([1.0, 3.0]), chance)
         >>> round(math.exp(total), 9), chance.round(9).tolist()
         (4.0, [0.25, 0.75])
         """
@@ -182,7 +182,7 @@ class StructureBase(Description):
         """All sets, unless there are more than `limit`.
 
         >>> from combgame import Subsets
-        >>> Subsets(3, 2).to_list()()
+        >>> Subsets(3, 2).to_list()
         [(0, 1), (0, 2), (1, 2)]
         """
         number, limit = self.n_sets(), check_int("limit", limit, 1, of="sets", most=sys.maxsize - 1)

@@ -119,7 +119,7 @@ class Matchings(StructureBase):
     column) that may not be used.
 
     >>> teams = Matchings(["ann", "bob"], ["x", "y", "z"])
-    >>> teams.n_sets()(), [teams.names[a] for a in teams.argmax([1.0, 2.0, 0.0, 1.0, 3.0, 0.0])]
+    >>> teams.n_sets(), [teams.names[a] for a in teams.argmax([1.0, 2.0, 0.0, 1.0, 3.0, 0.0])]
     (6, ['ann-x', 'bob-y'])
     """
 

@@ -116,7 +116,7 @@ class Paths(StructureBase):
     >>> net = Paths(edges, source="s", sink="t")
     >>> net.argmax([1.0, 1.0, 0.5, 0.7, 1.6])
     (1, 3)
-    >>> net.n_sets()(), net.names[4]
+    >>> net.n_sets(), net.names[4]
     (3, 's->t')
     """
 
@@ -441,7 +441,7 @@ def grid_network(n_s: int) -> Paths:
     its right-hand neighbour; one path alone has it (all the way down, then right).
 
     >>> net = grid_network(6)
-    >>> net.d, net.n_sets()()
+    >>> net.d, net.n_sets()
     (24, 20)
     """
     side = check_int("n_s", n_s, 2, of="grid_network") // 2
@@ -466,7 +466,7 @@ def line_network(n_n: int, n_l: int) -> Paths:
     Arm 0 is the link a* of the paper's figure: between the first nodes of the first two layers.
 
     >>> net = line_network(2, 4)
-    >>> net.d, net.n_sets()()
+    >>> net.d, net.n_sets()
     (16, 16)
     """
     width, layers = (

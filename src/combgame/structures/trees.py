@@ -149,7 +149,7 @@ class SpanningTrees(StructureBase):
     """The spanning trees of a connected graph; parallel edges are different arms.
 
     >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
-    >>> square.n_sets()(), square.argmax([0.1, 0.4, 0.3, 0.2])
+    >>> square.n_sets(), square.argmax([0.1, 0.4, 0.3, 0.2])
     (4, (1, 2, 3))
     """
 
