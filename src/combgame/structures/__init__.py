@@ -1,4 +1,4 @@
-"""Collections of sets of arms, one per file."""
+"""Collections of sets of arms, one kind per module."""
 
 from .almost_all import AlmostAllSets
 from .arms import Arms
