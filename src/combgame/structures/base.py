@@ -22,7 +22,7 @@ from ..errors import InputError, TooManySetsError, check_int, invalid_argument
 class PolytopeGeometry(NamedTuple):
     """Constants of the polytope conv{1_A} that determine the step sizes of LLOO.
 
-    With the polytope written as {A1 x = b1, A2 x <= b2} [1]_:
+    The polytope is written as {A1 x = b1, A2 x <= b2} [1]_.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class PolytopeGeometry(NamedTuple):
     References
     ----------
     .. [1] Garber and Hazan. *A Linearly Convergent Variant of the Conditional Gradient Algorithm
-       under Strong Convexity, with Applications to Online and Stochastic Optimization*. SIAM
-       Journal on Optimization, 2016.
+       under Strong Convexity, with Applications to Online and Stochastic Optimization*.
+       arXiv:1301.4666, 2015.
     """
 
     diameter: float

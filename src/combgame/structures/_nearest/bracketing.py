@@ -274,7 +274,6 @@ class BracketingStructure(StructureBase):
 
     def n_sets(self) -> None:
         """Return None, since the number is not known."""
-        return None
 
     @figure
     def max_difference(self) -> int:

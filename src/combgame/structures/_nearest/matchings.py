@@ -2,17 +2,17 @@
 
 Adjacent matchings differ by one alternating cycle (or path). It is written as a cycle of rows: row
 x takes the column of row y, y that of the next row, and so on. One more node stands for the columns
-that are not matched: a row may take one of those, and the column that it leaves becomes free. A row
-may also give up its column and become unmatched in the place of an unmatched row (when the matching
-is smaller than both sides).
+that are not matched: a row may take one of those, and the column that it leaves is then available
+to no other row. A row may also give up its column and become unmatched in the place of an unmatched
+row (when the matching is smaller than both sides).
 
 The loss of a cycle is the sum of the reduced costs of its arms under the potentials of the
-assignment problem, none of which is far below 0. Large means therefore cancel once, in double
-precision sums, and not in every sum. At a multiplier, the price of a step x -> y is that of the arm
-that x gains and of the arm that y loses. The price of a cycle is a lower bound of its distance.
-Shortest ways back (Floyd, Warshall) bound the rest of a cycle. A depth-first search at the best
-multiplier visits every cycle whose bound is below the nearest distance found. As in `paths.search`,
-bounds are shaved by more than rounding can have added to them.
+assignment problem, none of which is far below 0. Large means therefore cancel once, with twice the
+digits, and not in every sum. At a multiplier, the price of a step x -> y is that of the arm that x
+gains and of the arm that y loses. The price of a cycle is a lower bound of its distance. Shortest
+ways back (Floyd, Warshall) bound the rest of a cycle. A depth-first search at the best multiplier
+visits every cycle whose bound is below the nearest distance found. As in `paths.search`, bounds are
+shaved by more than rounding can have added to them.
 """
 
 import math

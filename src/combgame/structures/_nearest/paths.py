@@ -128,7 +128,7 @@ def lose(
     steps: int,
     trail: DetourWorkspace,
 ) -> None:
-    """Compute how much each edge loses against the best way to its head, in double precision sums.
+    """Compute the loss of each edge against the best way to its head, with twice the digits.
 
     For the nodes of the path, the best way is the path itself.
     """
@@ -233,7 +233,7 @@ def labels(
                     if undominated and n + nodes >= behind.size:
                         behind, variance = longer(behind), longer(variance)
                         parent, edge, follow = longer(parent), longer(edge), longer(follow)
-                        # arrays cannot grow on a GPU: the rest is kept for the first labels of nodes
+                        # arrays cannot grow on a GPU, so the rest is kept for first labels
                         if n + nodes >= behind.size:
                             trail.outgrown[0] = 1
                             undominated = top[u] < 0
