@@ -710,7 +710,7 @@ def _check_levels(
             remedy="leave bounds out",
         )
     if (why := check_comparable(actions, answers, names)) is not None:
-        raise error_from(InputError, why.with_context("Problem: level='per play'"))
+        raise error_from(InputError, why.with_context("Problem: batch_effect=True"))
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:

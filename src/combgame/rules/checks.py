@@ -203,7 +203,7 @@ class CheckedBoundRule:
             except (TypeError, ValueError):
                 raise InputError(
                     "rule-verb",
-                    "{rule}: {part} has no method {verb} that can be called with {given} arguments",
+                    "{rule}: {kernel} has no method {verb} that can be called with {given} arguments",
                     remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
                     rule=self.name,
                     kernel=type(kernel).__name__,

@@ -161,13 +161,13 @@ class GCBPE(RuleBase):
             is_real(self.noise_scale) and 0.0 < self.noise_scale < math.inf
         ):
             raise invalid_argument(
-                "scale",
+                "noise_scale",
                 self.noise_scale,
                 "a positive number, or None for the noise of the rewards",
                 of="GCBPE",
             )
         if self.noise_scale is not None:
-            object.__setattr__(self, "scale", float(self.noise_scale))
+            object.__setattr__(self, "noise_scale", float(self.noise_scale))
 
     def permuted(self, order: Ints) -> "GCBPE | None":
         """With a covering of its own, if it is drawn."""

@@ -265,9 +265,9 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
             if len(verbs) > 2:
                 text = "its {verbs:and} are right"
         else:
-            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
+            text = "the {verbs:by  and the } of the {kernel} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
-                text = "the {verbs:and} of the {part} ({whose}) are right"
+                text = "the {verbs:and} of the {kernel} ({whose}) are right"
         conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
     tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
@@ -337,7 +337,7 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     if not callable(getattr(kernel, "critical_value", None)):
         raise InputError(
             "no-level",
-            "threshold = {name}: {part} has no method level, the verb of every threshold",
+            "threshold = {name}: {kernel} has no method level, the verb of every threshold",
             remedy="give it level(self, t, which), which returns beta(t, deltas[which])",
             name=name,
             kernel=type(kernel).__name__,
@@ -379,7 +379,7 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     """With a level that is no number nothing can be compared."""
     return InputError(
         "level-not-a-number",
-        "threshold = {name}: {part}.level(t={t}, which={which}) {did}, but a threshold is one "
+        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold is one "
         "number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
         "is asked for its element [which]",
