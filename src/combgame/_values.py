@@ -131,8 +131,8 @@ def arguments(described: Any) -> dict[str, Any]:
     """Return the arguments that make the same description, by the names of parameters.
 
     >>> from combgame import Gaussian, Subsets
-    >>> arguments(Subsets(d=4, size=2)), arguments(Gaussian([1, 2]))
-    ({'d': 4, 'size': 2}, {'sigma': (1.0, 2.0), 'shared_sigma': True, 'simulation_sigma': None, 'batch_effect': False})
+    >>> arguments(Subsets(d=4, size=2)), arguments(Gaussian([1, 2]))["sigma"]
+    ({'d': 4, 'size': 2}, (1.0, 2.0))
     """
     if not is_value(described):
         raise InputError(
