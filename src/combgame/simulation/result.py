@@ -303,8 +303,8 @@ class Simulation:
     def __repr__(self) -> str:
         means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
         return (
-            f"<{len(self.stopping_times)} runs of {self.rule}, delta {list(self.delta)}: mean {means} "
-            "rounds>"
+            f"<{len(self.stopping_times)} runs of {self.rule}, delta {list(self.delta)}: "
+            f"mean {means} rounds>"
         )
 
 
@@ -409,21 +409,22 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         if row["leaders_right"] is not None
     ]
     lines += [
-        f"{s.rule}: {s.n_cpu_fallback:,} of {len(s.stopping_times):,} runs outgrew the card and were played on "
-        "the processor."
+        f"{s.rule}: {s.n_cpu_fallback:,} of {len(s.stopping_times):,} runs outgrew the card and "
+        "were played on the processor."
         for s in simulations
         if s.n_cpu_fallback
     ]
     c, limits = simulations[0].complexity, any(not math.isnan(row["limit"]) for row in rows)
     if c.duality_gap > 1e-3:
         lines.append(
-            f"1/D_nu, the characteristic time, lies between {c.characteristic_time / (1.0 + c.duality_gap):,.1f} and "
+            f"1/D_nu, the characteristic time, lies between "
+            f"{c.characteristic_time / (1.0 + c.duality_gap):,.1f} and "
             f"{c.characteristic_time:,.1f}" + ("; limits are for the latter." if limits else ".")
         )
     else:
         lines.append(
-            f"1/D_nu = {c.characteristic_time:,.1f} is the characteristic time of the instance (certified to "
-            f"{c.duality_gap:.0e})."
+            f"1/D_nu = {c.characteristic_time:,.1f} is the characteristic time of the instance "
+            f"(certified to {c.duality_gap:.0e})."
         )
     problem = simulations[0].problem
     if problem.rewards.has_batch_effect() and not listed(problem):
