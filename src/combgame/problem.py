@@ -143,7 +143,7 @@ class Problem(Description):
         rewards.check_arms(d)
         low, high = _box(rewards, d, bounds)
         if rewards.has_batch_effect():
-            _check_levels(actions, answers, bounds, labels)
+            _check_batch_effect(actions, answers, bounds, labels)
         vars(self).update(
             actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
         )
@@ -194,15 +194,15 @@ class Problem(Description):
         >>> problem.to_internal([1.0, 2.0]).tolist()
         [-1.0, -2.0]
         """
-        return self if self.goal == "maximise" else self._twin
+        return self if self.goal == "maximise" else self._as_maximisation
 
     @cached_property
-    def _twin(self) -> "Problem":
-        rewards, pivot = self._mirror
+    def _as_maximisation(self) -> "Problem":
+        rewards, pivot = self._reflected_rewards
         low, high = (tuple(pivot - x for x in ends) for ends in (self.high, self.low))
-        twin = self._with(rewards=rewards, low=low, high=high, goal="maximise")
-        vars(twin).update(bounds=twin._bounds())
-        return twin
+        other = self._with(rewards=rewards, low=low, high=high, goal="maximise")
+        vars(other).update(bounds=other._bounds())
+        return other
 
     def to_internal(self, values: Any) -> Floats:
         """Convert values to those of the `as_maximisation` problem, or back.
@@ -218,15 +218,15 @@ class Problem(Description):
             The values themselves if this problem maximises, else pivot - values.
         """
         given = np.asarray(values, dtype=float)
-        return given if self.goal == "maximise" else self._mirror[1] - given
+        return given if self.goal == "maximise" else self._reflected_rewards[1] - given
 
     @property
     def reflection(self) -> float | None:
         """Return the pivot from which `to_internal` subtracts values; None if none is used."""
-        return None if self.goal == "maximise" else self._mirror[1]
+        return None if self.goal == "maximise" else self._reflected_rewards[1]
 
     @cached_property
-    def _mirror(self) -> tuple[RewardsBase, float]:
+    def _reflected_rewards(self) -> tuple[RewardsBase, float]:
         """Return the rewards of the `as_maximisation` problem, and the pivot."""
         own = self.rewards.reflected() if "reflected" in vars(type(self.rewards)) else None
         if own is None:
@@ -287,12 +287,12 @@ class Problem(Description):
             The problem itself if nothing changes; None if a structure or the rewards cannot be
             permuted.
         """
-        actions, rewards = _numbered(self.actions, order), _numbered(self.rewards, order)
-        answers = actions if self.answers is self.actions else _numbered(self.answers, order)
+        actions, rewards = _permuted(self.actions, order), _permuted(self.rewards, order)
+        answers = actions if self.answers is self.actions else _permuted(self.answers, order)
         if actions is None or answers is None or rewards is None:
             return None
         low, high, bounds = self.low, self.high, self.bounds
-        if not self._even:
+        if not self._equal_bounds:
             low, high = (tuple(ends[a] for a in order) for ends in (low, high))
             bounds = None if bounds is None else tuple(zip(low, high, strict=True))
         alike = actions is self.actions and answers is self.answers
@@ -309,7 +309,7 @@ class Problem(Description):
         )
 
     @cached_property
-    def _even(self) -> bool:
+    def _equal_bounds(self) -> bool:
         """Return whether all arms have the same bounds."""
         return len(set(self.low)) == len(set(self.high)) == 1
 
@@ -620,7 +620,7 @@ class Problem(Description):
         return first, second
 
 
-def _numbered(kernel: Any, order: Ints) -> Any:
+def _permuted(kernel: Any, order: Ints) -> Any:
     """Return a permuted structure or permuted rewards.
 
     The result is None unless the class itself defines `permuted`, since a subclass may have more to
@@ -679,7 +679,7 @@ def by_name(
         place = {name: a for a, name in enumerate(called)}
         if set(called) == set(arms) and len(arms) == len(called):
             order = np.array([place[name] for name in arms])
-            other = _numbered(structure, order)
+            other = _permuted(structure, order)
             if other is not None and getattr(other, "_original", None) is None:
                 return other  # type: ignore[no-any-return]
         raise InputError(
@@ -695,7 +695,7 @@ def by_name(
     return mine, mine if answers is actions else aligned(answers), arms
 
 
-def _check_levels(
+def _check_batch_effect(
     actions: StructureBase,
     answers: StructureBase,
     bounds: Bounds | None,

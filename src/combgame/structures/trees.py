@@ -340,7 +340,8 @@ class SpanningTrees(StructureBase):
 
         Their number is an upper bound for any B (docs/thresholds.md, Lemma 1).
 
-        >>> SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]).neighbourhood().n_differences
+        >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+        >>> square.neighbourhood().n_differences
         3
         """
         n, outside = len(self.nodes), self.d - self.max_size()

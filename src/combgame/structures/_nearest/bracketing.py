@@ -35,7 +35,7 @@ class BracketingKernel:
         self.structure, self.exact, self.limit = structure, exact, limit
         self.oracle, d = structure.kernel(), structure.d
         self.arms, self.sign, self.trial = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
-        self.deciding = sorted(structure.relevant_arms())
+        self.relevant = sorted(structure.relevant_arms())
         self.last = {True: 0.0, False: 0.0}
         self.lower = self.upper = 0.0
 
@@ -116,7 +116,7 @@ class _Search:
         weight: Floats,
         best: Floats,
     ) -> None:
-        self.part, self.rewards, self.mean, self.weight, self.best = (
+        self.kernel, self.rewards, self.mean, self.weight, self.best = (
             kernel,
             rewards,
             mean,
@@ -129,7 +129,7 @@ class _Search:
 
     def visit(self, other: Floats) -> None:
         """Compute the distance of a set, and keep the set if it is the nearest so far."""
-        kernel = self.part
+        kernel = self.kernel
         value = against(
             self.rewards,
             self.mean,
@@ -149,13 +149,13 @@ class _Search:
         Such sets are at distance zero.
         """
         feasible = np.array([self.rewards.project(x, a) for a, x in enumerate(self.mean)])
-        for a in self.part.deciding:
+        for a in self.kernel.relevant:
             leaves = bool(self.best[a] > 0.5)
             if self.weight[a] < WEIGHTLESS and math.isinf(
                 self.rewards.project(-math.inf if leaves else math.inf, a)
             ):
                 forced = vector([a], self.best.size)
-                other = self.part.solve(feasible, forced * (not leaves), forced * leaves)
+                other = self.kernel.solve(feasible, forced * (not leaves), forced * leaves)
                 if other is not None:
                     self.visit(other[0])
                     if self.value <= 0.0:
@@ -187,7 +187,7 @@ class _Search:
     def costs(self, slope: float, weight: Floats) -> Floats:
         """Return what flipping each arm adds to g."""
         cost = np.zeros(self.best.size)
-        for a in self.part.deciding:
+        for a in self.kernel.relevant:
             x, sign = float(self.mean[a]), -1.0 if self.best[a] > 0.5 else 1.0
             cost[a] = shaved(
                 self.rewards, x, weight[a], sign * slope, a
@@ -226,7 +226,7 @@ class _Search:
             forced = inside if centre[a] < 0.5 else outside
             forced[a] = 1.0
             self.calls += 1
-            other = self.part.solve(score, inside, outside)
+            other = self.kernel.solve(score, inside, outside)
             if other is not None:
                 self.visit(other[0])
                 least = min(float(cost[other[0] != self.best].sum()), most - other[1])
@@ -245,7 +245,7 @@ class _Search:
         if (inside * (1 - centre)).any() or not np.all(inside >= centre):
             return False
         self.calls += 1
-        larger = self.part.solve(np.ones(centre.size), inside, outside)
+        larger = self.kernel.solve(np.ones(centre.size), inside, outside)
         return larger is None or bool(np.array_equal(larger[0], centre))
 
     def close(
@@ -256,7 +256,7 @@ class _Search:
         queue = [(child[0], next(order), child) for child in children]
         heapq.heapify(queue)
         while queue and queue[0][0] - self.margin(cost) < self.value:
-            if self.calls > self.part.limit:
+            if self.calls > self.kernel.limit:
                 return max(bound, queue[0][0] - self.margin(cost))
             _, _, (_, other, inside, outside) = heapq.heappop(queue)
             for child in self.split(cost, other, inside, outside):
