@@ -134,8 +134,8 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
         lines.append(AT_THE_END)
     lines += [f"{name} is {validity}." for name, validity in plan["validity"].items()]
     lines += [
-        ANOTHER.format(gap_scales=gap_scales, answer=answer, first=plan["answer"])
-        for gap_scales, answer in {row["shrink"]: row["answer"] for row in rows}.items()
+        ANOTHER.format(shrink=shrink, answer=answer, first=plan["answer"])
+        for shrink, answer in {row["shrink"]: row["answer"] for row in rows}.items()
         if answer != plan["answer"]
     ]
     if not limits:  # the rounds have batch effects

@@ -58,7 +58,7 @@ class CudaSimulation:
             for _ in range(often):
                 rule = run.bound.resize(rule)
             templates.append(self._template(run, rule, mine.order))
-        self._player = self._cuda.Player(templates, runner.seed)
+        self._player = self._cuda.CudaRunner(templates, runner.seed)
         if self._player.slots < 1:
             raise EngineError(
                 "card-memory",
@@ -88,7 +88,7 @@ class CudaSimulation:
             "stops": run.stopping_times,
             "winners": run.recommended,
         }
-        made = self._cuda.Template(parts, run.start, order)
+        made = self._cuda.RunTemplate(parts, run.start, order)
         why = self._cuda.misfit(made)
         if why is not None:
             raise EngineError(
@@ -137,13 +137,13 @@ def simulated(runner: Runner, label: str, runs: int, progress: bool | None) -> S
         for first in range(0, runs, PORTION):
             made.append(played.batch(first, min(PORTION, runs - first)))
             say(f" ({first + len(made[-1].stopping_times):,} done)")
-    names = ("stops", "winners", "leaders", "leads")
+    names = ("stopping_times", "recommended", "final_leaders", "final_leads")
     arrays = {name: np.concatenate([getattr(one, name) for one in made]) for name in names}
     if runner.spec.shuffle_arms:
         known = np.array([runner.labels(i) for i in range(min(runs, TEMPLATES))])
         arrays["labels"] = known[np.arange(runs) % TEMPLATES]
-    outgrown = sum(int((one.status == NEEDS_RESIZE).sum()) for one in made)
-    return runner.found(label, outgrown=outgrown, **arrays)
+    n_cpu_fallback = sum(int((one.status == NEEDS_RESIZE).sum()) for one in made)
+    return runner.found(label, n_cpu_fallback=n_cpu_fallback, **arrays)
 
 
 def _bytes(kernel: Any) -> int:

@@ -186,11 +186,9 @@ def regret(
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
         played.advance(began + int(t))
         kernel: Any = played.rule
-        ledger, figures = kernel.ledger, kernel.ledger.figures
-        best = ledger.total @ vector(problem.actions.argmax(ledger.total), problem.d)
-        loss = figures[TOPS] - ledger.scaled @ vector(
-            problem.actions.argmax(ledger.scaled), problem.d
-        )
+        kept, figures = kernel.regret, kernel.regret.figures
+        best = kept.total @ vector(problem.actions.argmax(kept.total), problem.d)
+        loss = figures[TOPS] - kept.scaled @ vector(problem.actions.argmax(kept.scaled), problem.d)
         record = RegretStatistics(
             figures[ROUNDS],
             problem.d,
