@@ -52,7 +52,7 @@ class ListedUnionBound(NamedTuple):
         """Return the log share of the size of the difference."""
         return float(self.chance[differ(best, rival, self.arms, self.sign)])
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """Look at every set whose bound is below the least evidence so far."""
@@ -68,7 +68,7 @@ class ListedUnionBound(NamedTuple):
                     total += offer[r, self.arms[i]]
                 bound = max(bound, total)
             if not bound >= least:
-                value = weigher.evidence_against(best, self.arms, self.sign, n) + self.chance[n]
+                value = weigher.evidence_against_set(best, self.arms, self.sign, n) + self.chance[n]
                 if not value >= least:
                     least = value
                     for a in range(best.size):

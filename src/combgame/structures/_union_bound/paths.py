@@ -47,7 +47,7 @@ class PathUnionBound(NamedTuple):
                     break
         return float(self.chance[begin, end])
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """Search the detours from each node of the path."""
@@ -100,7 +100,7 @@ class PathUnionBound(NamedTuple):
                     option[depth] = first[u]
                     continue
                 n = self.list_detour(along, place, begin, via, depth + 1)
-                value = weigher.evidence_against(best, arms, sign, n) + self.chance[begin, u]
+                value = weigher.evidence_against_set(best, arms, sign, n) + self.chance[begin, u]
                 if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)
