@@ -1,4 +1,4 @@
-"""What determines a study: checked once, described as plain data, and made again from that."""
+"""The settings of a study: checked once, described as plain data, and read back from it."""
 
 import math
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ from ..rules.base import settled, stopping_of
 from ..rules.presets import make_rule
 from ..stopping.base import StoppingBase
 
-REPLICATES = 10_000  # of an arm in one round
-LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
+REPLICATES = 10_000  # maximum for an arm in one round
+LATEST = 253_402_214_400.0  # the last day of the year 9999, the end of the datetime module
 NAMES = (
     "problem",
     "rule",
@@ -46,7 +46,11 @@ NAMES = (
 
 @dataclass(frozen=True)
 class StudySettings:
-    """Everything that determines what a study asks, given what it is told, and when it ends."""
+    """The settings that, with the results, determine which rounds a study assigns and when it ends.
+
+    The attributes are parameters of `Study`, after they were checked. ``deadline`` is in seconds
+    since 1970.
+    """
 
     problem: Problem
     rule: str | RuleBase
@@ -55,30 +59,30 @@ class StudySettings:
     seed: int
     epsilon: float
     min_replicates: int
-    replicates: int  # of every arm in a round, unless it is asked for others
+    replicates: int
     max_rounds: int | None
-    deadline: float | None  # seconds since 1970
+    deadline: float | None
 
     @cached_property
     def chosen(self) -> RuleBase:
+        """Return the sampling rule for the delta of the study."""
         return settled(make_rule(self.rule), [self.delta])
 
     def first(self) -> Floats:
-        """Values that the start has of each arm."""
+        """Return the number of values of each arm in the initial design, of shape (d,)."""
         problem = self.problem.as_maximisation
         needed = vector(problem.answers.relevant_arms(), problem.d) > 0.5
         return np.where(needed, float(max(self.min_replicates, 1)), 0.0)
 
     @cached_property
     def stopping(self) -> Stopping:
+        """Return the stopping rule at the delta of the settings."""
         return self.stopping_at(self.delta)
 
     def stopping_at(
         self, delta: float, problem: Problem | None = None, epsilon: float | None = None
     ) -> Stopping:
-        """The stopping rule for another delta or epsilon, or for the problem under other
-        numbers.
-        """
+        """Return the stopping rule for another delta or epsilon, or for a permuted problem."""
         enough = self.epsilon if epsilon is None else epsilon
         return stopping_of(
             self.chosen,
@@ -89,8 +93,10 @@ class StudySettings:
         )
 
     def described(self) -> dict[str, Any]:
-        """As plain data. What no file can hold (your own oracle, your own rule) is described by its
-        text.
+        """Return the settings as plain data.
+
+        Objects that cannot be stored (your own oracle, your own rule) are described by their
+        ``repr``.
         """
         data: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
         for part in ("problem", "rule", "threshold"):
@@ -113,7 +119,7 @@ def check_setting(
     max_rounds: int | None,
     deadline: Any,
 ) -> StudySettings:
-    """The setting, or a sentence."""
+    """Return the settings with the given arguments of `Study`, which are checked."""
     if not isinstance(problem, Problem):
         raise invalid_argument("problem", problem, "a Problem", "it comes first")
     deltas = check_deltas(delta)
@@ -144,7 +150,9 @@ def check_setting(
 
 
 def read_time(deadline: Any) -> float | None:
-    """A moment: seconds since 1970, a datetime, or a text such as 2030-01-31T18:00.
+    """Return a time in seconds since 1970.
+
+    The argument is a datetime, a number of seconds, or a text such as 2030-01-31T18:00.
 
     >>> read_time("1970-01-02T00:00+00:00")
     86400.0
@@ -154,7 +162,7 @@ def read_time(deadline: Any) -> float | None:
     try:
         at = datetime.fromisoformat(deadline) if isinstance(deadline, str) else deadline
         seconds = at.timestamp() if isinstance(at, datetime) else float(at)
-    except Exception:  # whatever was given
+    except Exception:  # of any argument
         seconds = math.nan
     if not 0.0 <= seconds < LATEST or isinstance(deadline, bool):
         such = (
@@ -166,7 +174,7 @@ def read_time(deadline: Any) -> float | None:
 
 
 def past(deadline: Any) -> StudyError:
-    """A deadline at which nobody could ask any more."""
+    """Return the error for a deadline that has passed already."""
     return StudyError(
         "past",
         "{deadline} is in the past, so nothing would be asked",
@@ -178,14 +186,15 @@ def past(deadline: Any) -> StudyError:
 def setting_from(
     data: Mapping[str, Any], name: str, problem: Problem | None = None, rule: RuleBase | None = None
 ) -> StudySettings:
-    """The setting that `described` describes; problems and rules that no file can hold must be
-    given.
+    """Return the settings that `StudySettings.described` describes.
+
+    Problems and rules that cannot be stored must be given.
     """
     try:
         return _setting(data, name, problem, rule)
     except CombGameError:
         raise
-    except Exception as error:  # a table without what it must have
+    except Exception as error:  # entries are missing or malformed
         raise StoreError(
             "settings-unreadable",
             "study {name!r}: what it was made with cannot be read ({why})",
@@ -229,13 +238,13 @@ def _own(name: str, part: str, again: CallHint) -> StudyError:
 
 
 def _problem(data: Mapping[str, Any], where: str) -> Problem:
-    """A problem of a study; the first ones had it as a file of people's has."""
+    """Return a stored problem; early versions stored it in the format of problem files."""
     problem: Problem = from_data(data, where) if "kind" in data else problem_from(data, where)[0]
     return problem
 
 
 def _value(key: str, data: Any) -> Any:
-    """What a part of a setting says; the data themselves, if nothing here can read them."""
+    """Return the object that a stored setting describes, or the data if it cannot be read."""
     try:
         if key == "rule" and isinstance(data, str):
             return make_rule(data)
@@ -247,7 +256,7 @@ def _value(key: str, data: Any) -> Any:
 
 
 def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -> None:
-    """A study is resumed with what it was made with, however that was written."""
+    """Refuse to resume a study with other settings, however they are written."""
     for key in NAMES:
         if stored[key] != given[key] and _value(key, stored[key]) != _value(key, given[key]):
             text = "study {name!r} was made with " + (

@@ -1,7 +1,7 @@
-"""Which versions of combgame have written a study, and what that means for it.
+"""The versions of combgame that wrote a study.
 
-A certificate is an event. Once it is given it stays given, whatever another version computes; of a
-certificate that it would not have given, a version says so and vouches for nothing.
+A certificate is an event. Once given it stays given, whatever another version computes. If a
+version would not have given a certificate, it says so and derives nothing from it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,27 +13,26 @@ from .._fingerprint import digest
 from .._messages import CallHint, Message
 from ..storage.events import Event
 
-ANOTHER = "of another version"  # the label of a threshold that this one does not vouch for
-
-
-FIRST = "0.2.0.dev0"  # which wrote events before they said which version did
+ANOTHER = "of another version"  # label of a threshold that this version does not confirm
+FIRST = "0.2.0.dev0"  # version of events that do not name one
 
 
 def here() -> str:
-    """The version that runs. While it is being developed, its sources tell it apart from others of
-    the same name: `0.2.0.dev0+1a2b3c4d`.
+    """Return the running version, with a hash of the sources during development.
+
+    The hash distinguishes sources of the same version: ``0.2.0.dev0+1a2b3c4d``.
     """
     name = version.__version__
     return f"{name}+{digest()[:8]}" if ".dev" in name else name
 
 
 def named(version: str) -> str:
-    """The version that an event says."""
+    """Return the version of an event; early events do not name one."""
     return version or FIRST
 
 
 def released(version: str) -> str:
-    """A version, whatever its sources.
+    """Return a version without the hash of its sources.
 
     >>> released("0.2.0.dev0+1a2b3c4d"), released("")
     ('0.2.0.dev0', '0.2.0.dev0')
@@ -42,15 +41,23 @@ def released(version: str) -> str:
 
 
 def same_release(versions: Iterable[str]) -> bool:
-    """Whether these are the version that runs, perhaps with other sources. Whoever develops it
-    changes them all the time, so that this is said where somebody looks for it, and nowhere else.
+    """Return True if all of these are the running version, whatever their sources.
+
+    Sources change all the time during development, so this difference is only mentioned in the
+    status and the replay of a study.
     """
     return {released(one) for one in versions} <= {released(here())}
 
 
 def mixed(versions: Mapping[str, int], turns: int) -> Message | None:
-    """That other versions wrote a part of a study, if they did. versions: how many events each;
-    turns: how often another one wrote on.
+    """Return a message if other versions wrote some events of a study, otherwise None.
+
+    Parameters
+    ----------
+    versions : mapping of str to int
+        Number of events that each version wrote.
+    turns : int
+        Number of times that an event was written by another version than the one before it.
     """
     if same_release(versions):
         return None
@@ -76,7 +83,10 @@ def mixed(versions: Mapping[str, int], turns: int) -> Message | None:
 
 
 def other_sources(versions: Mapping[str, int], turns: int) -> Message | None:
-    """The same of sources that are not those which run, of the same version."""
+    """Return a message if other sources of the same version wrote some events, otherwise None.
+
+    The parameters are those of `mixed`.
+    """
     mine, known = here(), len(versions)
     n = sum(number for one, number in versions.items() if one != mine)
     if n == 0 or not same_release(versions):
@@ -100,7 +110,7 @@ def other_sources(versions: Mapping[str, int], turns: int) -> Message | None:
 
 
 def made_by(event: Event) -> Message | None:
-    """That a study was made by another version, if it was. event: its first."""
+    """Return a message if another version wrote the first event of a study, otherwise None."""
     if same_release([event.version]):
         return None
     text = "it was made with combgame {version}; this is version {here}"
@@ -108,8 +118,10 @@ def made_by(event: Event) -> Message | None:
 
 
 def not_vouched(facts: Mapping[str, Any]) -> Message | None:
-    """Of a certificate that this version would not have given: whose it is, in the place of what a
-    certificate rests on. facts: what is known of the end.
+    """Return a message about a certificate that this version would not have given, otherwise None.
+
+    It replaces the statement on what the certificate rests on. ``facts`` describes the end of the
+    study.
     """
     short = facts.get("short")
     if short is None:
@@ -129,7 +141,7 @@ def not_vouched(facts: Mapping[str, Any]) -> Message | None:
 
 
 def by_another(facts: Mapping[str, Any]) -> list[Message]:
-    """Of a certificate that another version gave, and this one would have given, too."""
+    """Return a message if another version gave a certificate that this one confirms."""
     given_by = facts.get("version", here())
     if same_release([given_by]) or not_vouched(facts) is not None:
         return []
@@ -138,7 +150,7 @@ def by_another(facts: Mapping[str, Any]) -> list[Message]:
 
 
 def due() -> Message:
-    """What another version did not find enough."""
+    """Return a message about evidence that is enough now, but was not for another version."""
     text = (
         "By version {here} the evidence is enough, and by the version that wrote it, it was not: "
         "whatever is stored next, but for a retraction, certifies it"
