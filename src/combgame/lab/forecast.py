@@ -134,9 +134,8 @@ def _rates(
     they are those so far: the asymptotically optimal rates omit arms with few values, and a rule
     does not.
     """
-    sizes = {"Arms": 1, "Subsets": getattr(problem.answers, "size", 1)}
-    kind = type(problem.answers).__name__
-    if kind in sizes and type(problem.actions).__name__ in sizes:
+    sized = {"Arms", "Subsets"}
+    if {type(problem.answers).__name__, type(problem.actions).__name__} <= sized:
         m = problem.answers.max_size()
         ranked = np.sort(means, axis=1)
         above, below = ranked[:, -m, None], ranked[:, -m - 1, None]

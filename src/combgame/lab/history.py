@@ -393,7 +393,7 @@ class History:
         self.limits = {name: event.data.get(name) for name in self.limits}
         return EventEffect.LOOK
 
-    def on_ask(self, event: Event, past: HistoryReader | None) -> EventEffect:
+    def on_asked(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """Process an assignment.
 
         ``data`` are `arms`, `until` (the end of the lease), `replicates` (of each arm, 1 by
@@ -442,7 +442,7 @@ class History:
         record.rest, record.since = "open", event.seq
         return EventEffect.NOTHING
 
-    def on_tell(self, event: Event, past: HistoryReader | None) -> EventEffect:
+    def on_told(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """Process results.
 
         ``data`` are `values` by arm, `final` (arms without a result are missing) and `more` (the
@@ -615,7 +615,7 @@ class History:
         self.limits.update(event.data)
         return EventEffect.NOTHING
 
-    def on_certify(self, event: Event, past: HistoryReader | None) -> EventEffect:
+    def on_certified(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """Process a certificate, with the fields of `GIVEN`; only a retraction revokes it."""
         given(event, len(self.pending))
         return EventEffect.NOTHING
