@@ -14,7 +14,7 @@ from .diagnostics import NoiseCheck
 from .estimates import Estimate, LeadInterval
 from .outliers import Outlier
 from .policy import StudyState
-from .versions import by_another, named, not_vouched
+from .settings import by_another, not_vouched, version_of
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def headline(state: StudyState, facts: dict[str, Any]) -> Message:
             text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
         elif not_vouched(facts) is not None:
             text += " as combgame {version} certified at delta = {delta:g}, "
-            known["version"] = named(facts["version"])
+            known["version"] = version_of(facts["version"])
         elif proved:
             text += " with confidence {percent:g}%, "
         else:

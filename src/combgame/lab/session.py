@@ -26,9 +26,8 @@ from ..storage.transaction import CURRENT, check_repeated, once
 from .history import History, NeedsHistory
 from .policy import StudyState
 from .round import RoundRecord
-from .settings import StudySettings
+from .settings import StudySettings, other_versions, running_version
 from .snapshot import EVERY, capture, load, pack
-from .versions import here, mixed
 
 
 class BackgroundWorker:
@@ -188,7 +187,7 @@ class StudySession:
 
     def __init__(self, setting: StudySettings, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
-        self.lock, self.version = TimedRLock(name, storage), here()
+        self.lock, self.version = TimedRLock(name, storage), running_version()
         self._state: StudyState | None = None
         self._lost: Message | None = None  # why the session cannot continue
         # a whole history that an event needed: used in the same transaction, or dropped
@@ -389,7 +388,7 @@ class StudySession:
             self.off = clock.off(self.at)
             self.say(self.off)
         if history.versions.keys() != {self.version}:
-            self.say(mixed(history.versions, history.turns))
+            self.say(other_versions(history.versions, history.turns))
         return state
 
     def say(self, what: Message | None) -> None:

@@ -19,8 +19,7 @@ from ..engine.user_code import SIGNATURE
 from ..storage.events import Event, last_hash
 from .corrections import correction_note
 from .policy import InitialDesign, StudyState
-from .settings import StudySettings
-from .versions import named, not_vouched
+from .settings import StudySettings, not_vouched, version_of
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def replay(setting: StudySettings, engine: str, events: list[Event]) -> Replay:
             "with version {version})"
         )
         known["first"] = [one["round"] for one in differences[:5]]
-        known |= {"n": len(differences), "version": named(events[0].version)}
+        known |= {"n": len(differences), "version": version_of(events[0].version)}
     else:
         text += "every round is chosen again as it was asked"
     if stays := not_vouched(state.monitor.ended or {}):

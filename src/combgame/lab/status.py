@@ -29,7 +29,7 @@ from .estimates import Estimate, LeadInterval
 from .forecast import MANY, forecast_rounds, forecast_with_batches
 from .outliers import Outlier
 from .policy import StudyState
-from .versions import due, mixed, not_vouched, other_sources
+from .settings import certificate_due, not_vouched, other_sources, other_versions
 
 PROVED = "proved"  # the label of a threshold that needs no comment
 
@@ -485,8 +485,10 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
 def notes(state: StudyState) -> tuple[Message, ...]:
     """Return notes on the versions of combgame that wrote the study."""
     by, turns = state.history.versions, state.history.turns
-    said = mixed(by, turns) or other_sources(by, turns)
-    return tuple(one for one in (said, due() if state.monitor.due else None) if one is not None)
+    said = other_versions(by, turns) or other_sources(by, turns)
+    return tuple(
+        one for one in (said, certificate_due() if state.monitor.due else None) if one is not None
+    )
 
 
 def compared(state: StudyState, leader: tuple[int, ...]) -> Message | None:

@@ -49,8 +49,15 @@ from .inputs import (
 from .policy import StudyState
 from .round import Entry, Round, RoundRecord, as_round, fingerprint, values_of
 from .session import StudySession, StudyTransaction
-from .settings import StudySettings, check_same, check_setting, past, setting_from
-from .versions import here, made_by
+from .settings import (
+    StudySettings,
+    check_same,
+    check_setting,
+    made_by,
+    past,
+    running_version,
+    setting_from,
+)
 from .view import StudyReader
 
 IF_EXISTS = ("error", "resume", "replace")
@@ -195,7 +202,9 @@ class Study(StudyReader):
         StudyState(setting, engine)  # raises errors before anything is stored
         by, storing = client_of(client), open_storage(storage, name, timeout, mode)
         try:
-            event = Event(1, "created", storing.now(), client=by, data=described, version=here())
+            event = Event(
+                1, "created", storing.now(), client=by, data=described, version=running_version()
+            )
             stored = storing.begin(ChainedEvent(event, chain_hash("", event)), if_exists)
             if stored != event:
                 check_same(stored.data, described, name)
@@ -287,7 +296,9 @@ class Study(StudyReader):
             A study without rounds and without callbacks.
         """
         storing, made = open_storage(None, self.name, 30.0), Study.__new__(Study)
-        event = Event(1, "created", clock.now(), data=self._setting.described(), version=here())
+        event = Event(
+            1, "created", clock.now(), data=self._setting.described(), version=running_version()
+        )
         storing.begin(ChainedEvent(event, chain_hash("", event)), "error")
         made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)
         return made
