@@ -206,7 +206,8 @@ class NoiseCheck(NamedTuple):
     def clause(self) -> Message:
         """Return a message, as a part of a sentence, that says what does not fit."""
         text = (
-            "the stated sigma of {stated:g} does not fit the values, which vary by {observed:.3g}"
+            "the stated sigma of {stated_sigma:g} does not fit the values, which vary by "
+            "{estimated_sigma:.3g}"
         )
         if self.stated_sigma is None:
             text = "the stated sigmas do not fit the values, which vary {ratio:.3g} times as much"
@@ -220,7 +221,7 @@ class NoiseCheck(NamedTuple):
         if self.verdict == "not stated":
             text = "Sigma is taken from the data"
             if self.estimated_sigma is not None:
-                text += ", which vary by {observed:.3g} ({degrees:count degree} of freedom)"
+                text += ", which vary by {estimated_sigma:.3g} ({dof:count degree} of freedom)"
             return Message("sigma-estimated", text, **about)
         if self.verdict == "not enough data":
             text = (
@@ -232,7 +233,8 @@ class NoiseCheck(NamedTuple):
             text = "The values vary {ratio:.3g} times as much as stated, which fits"
             if self.stated_sigma is not None:
                 text = (
-                    "The values vary by {observed:.3g}, which fits the stated sigma of {stated:g}"
+                    "The values vary by {estimated_sigma:.3g}, which fits the stated sigma of "
+                    "{stated_sigma:g}"
                 )
             return Message("sigma-fits", text, **about)
         if self.verdict == "too small":
@@ -267,18 +269,7 @@ class NoiseCheck(NamedTuple):
         )
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """Return the attributes and the message as plain data.
-
-        Parameters
-        ----------
-        surface : Renderer
-            Syntax in which messages name calls and options.
-
-        Returns
-        -------
-        dict
-            Data that JSON can represent.
-        """
+        """Return the attributes and the message as plain data."""
         return {**self._asdict(), **self.sentence.to_data(surface)}
 
 

@@ -187,18 +187,7 @@ class LeadInterval:
         return Message("chance", text, percent=100.0 * self.posterior_probability)
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """Return the attributes and the messages as plain data.
-
-        Parameters
-        ----------
-        surface : Renderer
-            Syntax in which messages name calls and options.
-
-        Returns
-        -------
-        dict
-            Data that JSON can represent.
-        """
+        """Return the attributes and the messages as plain data."""
         return {
             **asdict(self),
             "exchange": self.exchange.render_inline(surface),

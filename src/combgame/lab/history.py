@@ -312,17 +312,17 @@ class History:
         """
         if number in self.open:
             return self.open[number]
-        shut = self.closed
-        if shut is None:  # very large numbers cannot be looked up in a database
+        ended = self.closed
+        if ended is None:  # very large numbers cannot be looked up in a database
             known = 0 < number <= self.last
-            shut = type(self).of(len(self.pending), past()).records if known else {}
-        if number not in shut:
+            ended = type(self).of(len(self.pending), past()).records if known else {}
+        if number not in ended:
             remedy = "the last one is {last}" if self.last else "none was asked yet"
             text = "round {round} is not known"
             raise UnknownNameError(
                 "unknown-round", text, remedy=remedy, round=number, last=self.last
             )
-        return shut[number]
+        return ended[number]
 
     def counting(self, arms: Iterable[int]) -> list[tuple[int, int, Entry]]:
         """Return the values of some arms that count, with their rounds, in their order.
@@ -914,7 +914,7 @@ class History:
             "measured",
             "closed",
             "pivot",
-            "seen",
+            "stats",
             *arrays,
             "_adding",
             "rehearsed",

@@ -454,22 +454,22 @@ def repeated_round(
     Most likely it is the table of another round. ``told`` are new results by round and arm, and
     ``before`` are the fingerprints of earlier ones.
     """
-    seen = dict(before)
+    known = dict(before)
     for number, values in sorted(told.items()):
         if is_probably_chance(problem, values):
             continue
         one = fingerprint(values)
-        if seen.get(one, number) != number:
+        if known.get(one, number) != number:
             return InputError(
                 "round-repeated",
                 "round {round} has the very values of number {other}, for the same arms; nothing "
                 "was stored",
                 remedy="check the table, or {again} if they were measured twice",
                 round=number,
-                other=seen[one],
+                other=known[one],
                 again=PhraseHint("again"),
             )
-        seen[one] = number
+        known[one] = number
     return None
 
 

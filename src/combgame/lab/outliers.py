@@ -312,10 +312,10 @@ class Outlier(NamedTuple):
         text = "Data from outside, number {round}" if self.external else "Round {round}"
         text += ", arm {name}: {value:g} is "
         if self.n_reference:
-            text += "{errors:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
+            text += "{z_score:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
             text += " standard errors from the "
             text += (
-                "mean of the arm's {others:,} other values"
+                "mean of the arm's {n_reference:,} other values"
                 if self.n_reference > 1
                 else ("arm's only other value")
             )
@@ -332,7 +332,7 @@ class Outlier(NamedTuple):
         """Return the message for a value that was compared within its round."""
         text = "Round {round}, arm {name}: {value:g} is "
         if self.n_reference:
-            text += "{errors:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
+            text += "{z_score:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
             text += " standard errors from what the other values of its round, and those of other "
             text += "rounds, let expect"
         else:
@@ -346,33 +346,11 @@ class Outlier(NamedTuple):
         return Message("doubtful-within", text, remedy=remedy, **known, retract=retract)
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """Return the message as text.
-
-        Parameters
-        ----------
-        surface : Renderer
-            Syntax in which messages name calls and options.
-
-        Returns
-        -------
-        str
-            One or two sentences.
-        """
+        """Return the message as text."""
         return self.sentence.render(surface)
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """Return the attributes and the message as plain data.
-
-        Parameters
-        ----------
-        surface : Renderer
-            Syntax in which messages name calls and options.
-
-        Returns
-        -------
-        dict
-            Data that JSON can represent.
-        """
+        """Return the attributes and the message as plain data."""
         return {**self._asdict(), **self.sentence.to_data(surface)}
 
     def __str__(self) -> str:

@@ -53,33 +53,11 @@ class Replay:
         return not self.differences
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """Return the attributes as plain data that JSON can represent.
-
-        Parameters
-        ----------
-        surface : Renderer
-            Syntax in which messages name calls and options.
-
-        Returns
-        -------
-        dict
-            The attributes, and ``same``.
-        """
+        """Return the attributes as plain data that JSON can represent."""
         return {**asdict(self), "sentence": self.sentence.to_data(surface), "same": self.same}
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """Return the result as text.
-
-        Parameters
-        ----------
-        surface : Renderer
-            Syntax in which messages name calls and options.
-
-        Returns
-        -------
-        str
-            One sentence.
-        """
+        """Return the result as text."""
         return self.sentence.render(surface)
 
     def __str__(self) -> str:

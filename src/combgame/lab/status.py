@@ -351,7 +351,7 @@ def listed(settings: dict[str, Any]) -> str:
         "max_rounds": "at most {} rounds",
         "deadline": "until {}",
         "goal": "to {}",
-        "level": "rounds with levels of their own",
+        "batch_effect": "rounds with levels of their own",
     }
     words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
     return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
@@ -508,19 +508,17 @@ def threshold_note(state: StudyState, needed: float) -> Message | None:
     A mixture over all leads pays for the looks that it allows, and for an unknown sigma. The other
     part of the threshold does not change.
     """
-    correction_note = float(
+    critical = float(
         state.monitor.told.kernel.stopping.critical_value(int(state.history.stats.n_rounds[0]), 0)
     )
-    if not FEE <= needed - correction_note < math.inf:
+    if not FEE <= needed - critical < math.inf:
         return None
     text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
     if state.problem.rewards.variance_known:
         text += ": the latter grows slowly with values and evidence"
     else:
         text += " with a sigma that is not known: the latter changes with values and evidence"
-    return Message(
-        "needed", text, level=f"{correction_note:.2f}", fee=f"{needed - correction_note:.2f}"
-    )
+    return Message("needed", text, level=f"{critical:.2f}", fee=f"{needed - critical:.2f}")
 
 
 def early_stop(
