@@ -413,7 +413,7 @@ class StudyReader:
         Returns
         -------
         list of dict
-            One row per event that changed the values: its number ``seq``, its time ``at``,
+            One row per event that changed the values: its ``seq``, ``timestamp``,
             ``leader``, ``rounds``, ``values``, ``evidence``, ``threshold``, the ``delta`` at which
             the study was evaluated, and ``late``, which is True for results that came after the
             study had ended.
