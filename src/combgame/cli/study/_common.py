@@ -82,7 +82,7 @@ def names_in(storage: str) -> list[str]:
     if is_service(storage):
         with service(storage) as there:
             return list(there.list())
-    from ...storage.open import open_storage
+    from ...storage.base import open_storage
 
     storing: Any = open_storage(storage, "", 30.0)
     try:

@@ -121,7 +121,7 @@ def copy(source: File, destination: File, as_json: AsJson = False) -> None:
     beside it.) Overwrites nothing.
     """
     from ...storage.files import path_of
-    from ...storage.open import open_storage
+    from ...storage.base import open_storage
     from ...storage.urls import url_of
 
     target = path_of(destination)
