@@ -63,7 +63,7 @@ def init(
     """
     from .._display.files import save
     from ..io import problem_from
-    from ..io.template import NOISE, NORMAL, TemplateOptions, problem_template
+    from ..io.problem_file import NOISE, NORMAL, TemplateOptions, problem_template
 
     if out.exists() and not force:
         raise StoreError(
