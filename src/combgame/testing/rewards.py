@@ -1,7 +1,4 @@
-"""Whether rewards of one's own are what they say: their geometry, their values, their licences.
-
-Whether rewards are those of the same arms when these get other numbers (`numbered`).
-"""
+"""Conformance check of rewards: geometry, sampled values, assumptions, permutations of the arms."""
 
 import math
 from itertools import pairwise, permutations
@@ -20,16 +17,16 @@ from ..structures import Arms, Subsets
 from ._report import CheckReport, check_engines, check_numbers, check_part, named
 
 D = 4
-DRAWN = 20_000  # values of an arm
-FAR = 6.0  # standard errors that an average may be off: once in 10^9 checks
-CLOSE = 1e-6  # of what a number may be off
+DRAWN = 20_000  # sampled values of an arm
+FAR = 6.0  # standard errors by which an average may be off: exceeded once in 10^9 checks
+CLOSE = 1e-6  # relative error of a number
 
 
 def check_permuted(
     rewards: RewardsBase, low: float, high: float, rng: Any, tally: CheckReport
 ) -> None:
-    """Arm by arm, figures and verbs."""
-    order = np.roll(np.arange(D), 1)  # no arm keeps its number
+    """Check that the rewards of permuted arms (`permuted`) are the same, arm by arm."""
+    order = np.roll(np.arange(D), 1)  # no arm keeps its index
     other = rewards.permuted(order)
     if other is None:
         tally.add("runs keep the given numbers of arms: `numbered` does not say how to change them")
@@ -45,7 +42,7 @@ def check_permuted(
 
 
 def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> None:
-    """What a description says of its arms."""
+    """Check what a description says about its arms."""
     (low, high), (lower, higher) = rewards.mean_range(D), other.mean_range(D)
     mine, theirs = _spread(rewards), _spread(other)
     group, moved = rewards.variance_groups(D), other.variance_groups(D)
@@ -64,12 +61,12 @@ def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> Non
 
 
 def _pairs(group: Ints) -> Any:
-    """Which arms vary alike, whatever the groups are called."""
+    """Return which pairs of arms share a group, whatever the groups are called."""
     return group[:, None] == group
 
 
 def _spread(rewards: RewardsBase) -> Floats:
-    """-1 where there is none, or it is not known."""
+    """Return the sub-Gaussian scales; -1 if there are none or they are not known."""
     try:
         known = spread_of(rewards, D)
     except CombGameError:
@@ -80,7 +77,10 @@ def _spread(rewards: RewardsBase) -> Floats:
 def _check_verbs(
     one: Any, two: Any, arm: int, i: int, at: tuple[float, float, float, float]
 ) -> None:
-    """The verbs of `arm`, which `two` calls i; at: two means, one above them, and a weight."""
+    """Check the methods for `arm`, which is arm i of `two`.
+
+    `at` holds two means, a mean above them, and a weight.
+    """
     x, y, high, weight = at
     level = 0.5 * one.divergence(x, 0.5 * (x + high), arm)
     for name, given in (
@@ -100,7 +100,7 @@ def _check_verbs(
 
 
 def _check_draws(one: Any, two: Any, arm: int, i: int, mean: float, rng: Any) -> None:
-    """What is drawn of an arm varies alike, whatever its number."""
+    """Check that the values of an arm have the same distribution after a permutation."""
     mine = np.array([one.sample(mean, arm, rng) for _ in range(DRAWN)]) - mean
     theirs = np.array([two.sample(mean, i, rng) for _ in range(DRAWN)]) - mean
     for power, what in ((1, "mean"), (2, "variance")):
@@ -123,13 +123,32 @@ def check_rewards(
     seed: int = 0,
     compiled: bool = False,
 ) -> None:
-    """Whether the verbs of rewards agree with searches that know only their divergence, whether the
-    values drawn of each of four arms fit the means and what the rewards are licensed for, and
-    whether an arm is the same under another number; prints what was checked.
+    """Check rewards and print what was checked.
 
-    low, high: means of arms lie between these in the trials, so that both must be possible.
-    compiled: also whether both engines agree; they are compiled first, once.
+    The methods must agree with searches that use only the divergence, the values sampled from each
+    of four arms must fit the means and the assumptions of the rewards, and an arm must stay the
+    same under a permutation of the arms.
 
+    Parameters
+    ----------
+    rewards : RewardsBase
+        The rewards.
+    low, high : float
+        Range of the means in the trials. Both ends must be possible means.
+    trials : int, default=50
+        Number of trials.
+    seed : int, default=0
+        Seed of the trials.
+    compiled : bool, default=False
+        If True, the rewards are compiled and both engines are compared.
+
+    Raises
+    ------
+    AssertionError
+        If the rewards fail a check.
+
+    Examples
+    --------
     >>> from combgame import Bernoulli
     >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
     Bernoulli() passes:
@@ -157,7 +176,7 @@ def check_rewards(
         "early. It must be convex on all of range()."
     )
     tally.add("divergence: convex in its second argument, on a grid over range()")
-    # bounds on the means that bind now and then
+    # bounds on the means that are active in some trials
     narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
     free, boxed = rewards.kernel(least, most), rewards.kernel(*narrow)
     for _ in range(trials):
@@ -215,7 +234,7 @@ def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport
 
 
 def _search(cost: Any, low: float, high: float) -> float:
-    """The minimiser of a function: golden sections about the best of many points."""
+    """Minimise a function by golden sections around the best of many points."""
     points = np.linspace(low, high, 101)
     k = int(np.argmin([cost(float(y)) for y in points]))
     low, high = float(points[max(k - 1, 0)]), float(points[min(k + 1, 100)])
@@ -269,7 +288,7 @@ def _check_moves(
 
 
 def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
-    """What it costs arm j to overtake arm i: the best place to meet, or each at its own end."""
+    """Return the cost for arm j to overtake arm i: at the best common mean, or at their bounds."""
     if kernel.project(mean[j], j) >= kernel.project(mean[i], i):
         return float(
             sum(
@@ -279,7 +298,7 @@ def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Float
         )
 
     def cost(y: float) -> Any:
-        """Arm i comes down to y, arm j up to it, neither beyond its own mean or its bounds."""
+        """Lower arm i to y and raise arm j to y, neither beyond its own mean or its bounds."""
         down, up = min(y, kernel.project(mean[i], i)), max(y, kernel.project(mean[j], j))
         return weight[i] * kernel.divergence(mean[i], down, i) + weight[j] * kernel.divergence(
             mean[j], up, j
@@ -339,9 +358,7 @@ def _check_distances(
 def _check_values(
     rewards: RewardsBase, kernel: Any, mean: float, arm: int, rng: Any, tally: CheckReport
 ) -> None:
-    """What is drawn of an arm: its mean, its range, and how it varies, as far as licences say
-    so.
-    """
+    """Check the mean and range of an arm's values, and the variation that the assumptions state."""
     drawn = np.array([kernel.sample(mean, arm, rng) for _ in range(DRAWN)])
     what, (bottom, top) = f"draw({mean}, {arm})", rewards.support(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
