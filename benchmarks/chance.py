@@ -31,8 +31,8 @@ KINDS = {
 VALUES = {
     "sigma known": cg.Gaussian(1.0),
     "sigma not known": cg.Gaussian(simulation_sigma=1.0),
-    "sigma known, levels": cg.Gaussian(1.0, batch_effect="per play"),
-    "sigma not known, levels": cg.Gaussian(simulation_sigma=1.0, batch_effect="per play"),
+    "sigma known, levels": cg.Gaussian(1.0, batch_effect=True),
+    "sigma not known, levels": cg.Gaussian(simulation_sigma=1.0, batch_effect=True),
 }
 OTHERS = {
     "best of 10, each its own sigma": (

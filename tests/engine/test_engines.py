@@ -79,7 +79,7 @@ OTHERS = {  # options and rewards that are not in the matrix, several at a time
         (0.2, 0.6),
     ),
     "ofw-full-nobody-first": (
-        cg.CombGame(cg.OFW(), initialization="full", first_mover="nobody"),
+        cg.CombGame(cg.OFW(), initialization="full", first_mover="simultaneous"),
         cg.Bernoulli(),
         None,
     ),

@@ -88,7 +88,7 @@ MATRIX = {  # actions, answers, rewards, rule, threshold
     "plates": (
         cg.Subsets(6, 3),
         cg.Arms(6),
-        cg.Gaussian(0.3, batch_effect="per play"),
+        cg.Gaussian(0.3, batch_effect=True),
         cg.FrankWolfe(),
         "mixture",
     ),

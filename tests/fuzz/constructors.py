@@ -192,7 +192,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "relabel": False,
             "engine": "python",
             "ties": "error",
-            "eliminate": False,
+            "elimination": None,
             "epsilon": 0.0,
             "progress": False,
         },

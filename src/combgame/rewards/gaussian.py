@@ -17,14 +17,13 @@ from ..engine.jit import jitable
 from ..engine.numerics import lead_of
 from ..engine.state import Fixed, Floats, Ints, Random
 from ..engine.statistics import Statistics
-from ..errors import InputError, invalid_argument
+from ..errors import InputError, check_bool, invalid_argument
 from .base import WEIGHTLESS, Assumption, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EPSILON = 2.0**-52  # of a float
 # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for
 # by 4/FINE of the variance
 FINE = 1000.0
-PER_PLAY = "per play"
 UNLIKE = 1000.0  # how unlike standard deviations may be that are weighed within plays
 
 
@@ -293,7 +292,7 @@ def no_longer_known() -> InputError:
         "Gaussian has no argument known",
         remedy="Gaussian() is for one sigma that nobody knows, the same for all arms; "
         "Gaussian(shared_sigma=False) if each arm has its own. Plans and simulations take the "
-        "value that you suppose, supposed=0.1",
+        "value that you suppose, simulation_sigma=0.1",
     )
 
 
@@ -311,46 +310,43 @@ class Gaussian(RewardsBase):
     (Gaussian(sigma=0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False))
     >>> Gaussian(shared_sigma={"left": [1, 0], "right": [2, 3]})
     Gaussian(shared_sigma=((0, 1), (2, 3)))
-    >>> Gaussian(0.1, batch_effect="per play")
-    Gaussian(sigma=0.1, batch_effect='per play')
+    >>> Gaussian(0.1, batch_effect=True)
+    Gaussian(sigma=0.1, batch_effect=True)
     """
 
     sigma: float | Sequence[float] | Mapping[str, float] | None = None
     shared_sigma: bool | Sequence[Sequence[int]] | Mapping[str, Sequence[int]] = True
     simulation_sigma: float | Sequence[float] | Mapping[str, float] | None = None
-    batch_effect: str | None = None
+    batch_effect: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             object.__setattr__(self, name, _deviations(name, getattr(self, name)))
-        object.__setattr__(self, "shared", _groups(self.shared_sigma))
-        if self.batch_effect is not None and not (
-            isinstance(self.batch_effect, str) and self.batch_effect == PER_PLAY
-        ):
-            raise invalid_argument("level", self.batch_effect, "'per play', or None", of="Gaussian")
+        object.__setattr__(self, "shared_sigma", _groups(self.shared_sigma))
+        check_bool("batch_effect", self.batch_effect, of="Gaussian")
         if self.has_batch_effect() and self.variance_known and not _even(self.sigma):
             raise InputError(
                 "level-sigma",
-                "Gaussian: with level='per play' no sigma may be above {unlike:g} times another",
+                "Gaussian: with batch_effect=True no sigma may be above {unlike:g} times another",
                 remedy="give the standard deviations of values within a play",
                 unlike=UNLIKE,
             )
         if self.has_batch_effect() and self.shared_sigma is not True:
             raise InputError(
                 "level-shared",
-                "Gaussian: with level='per play' a sigma that is not known is the same for all "
+                "Gaussian: with batch_effect=True a sigma that is not known is the same for all "
                 "arms, because values of a play are weighed by it",
-                remedy="leave shared out, or give the standard deviations of values within a play",
+                remedy="leave shared_sigma out, or give the standard deviations of values within a play",
             )
         if self.variance_known and (
             self.shared_sigma is not True or self.simulation_sigma is not None
         ):
             raise InputError(
                 "sigma-is-known",
-                "Gaussian: shared and supposed are for a sigma that is not known, and here sigma "
+                "Gaussian: shared_sigma and simulation_sigma are for a sigma that is not known, and here sigma "
                 "is {sigma}",
-                remedy="leave them out; or give supposed={sigma} instead of sigma",
+                remedy="leave them out; or give simulation_sigma={sigma} instead of sigma",
                 sigma=self.sigma,
             )
 
@@ -364,7 +360,7 @@ class Gaussian(RewardsBase):
         return not self.variance_known and self.shared_sigma is not False
 
     def has_batch_effect(self) -> bool:
-        return self.batch_effect is not None
+        return bool(self.batch_effect)
 
     def assumptions(self) -> frozenset[Assumption]:
         if self.has_batch_effect():
@@ -381,7 +377,7 @@ class Gaussian(RewardsBase):
         )
 
     def check_arms(self, d: int) -> None:
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != d:
                 raise InputError(
@@ -411,7 +407,7 @@ class Gaussian(RewardsBase):
                 if supposed != self.simulation_sigma[first]:
                     raise InputError(
                         "supposed-differs",
-                        "Gaussian: supposed has {one} for arm {first} and {other} for arm {arm}, "
+                        "Gaussian: simulation_sigma has {one} for arm {first} and {other} for arm {arm}, "
                         "which share one sigma",
                         remedy="suppose the same, or give shared=False",
                         one=self.simulation_sigma[first],
@@ -434,13 +430,15 @@ class Gaussian(RewardsBase):
 
     def permuted(self, order: Ints) -> "Gaussian":
         changed: dict[str, Any] = {}
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             given = getattr(self, name)
             if isinstance(given, tuple):
                 changed[name] = tuple(given[a] for a in order)
         if isinstance(self.shared_sigma, tuple):
             place = {int(a): i for i, a in enumerate(order)}
-            changed["shared"] = tuple(tuple(place[a] for a in group) for group in self.shared_sigma)
+            changed["shared_sigma"] = tuple(
+                tuple(place[a] for a in group) for group in self.shared_sigma
+            )
         return replace(self, **changed) if changed else self
 
     def reflected(self) -> "tuple[Gaussian, float]":
@@ -448,7 +446,7 @@ class Gaussian(RewardsBase):
 
     def with_names(self, names: tuple[str, ...] | None) -> "Gaussian":
         changed: dict[str, Any] = {}
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             if not by_name(getattr(self, name)):
                 continue
             given = dict(getattr(self, name))
@@ -531,7 +529,7 @@ def _groups(given: Any) -> bool | Groups:
     if isinstance(given, bool):
         return given
     wrong = invalid_argument(
-        "shared",
+        "shared_sigma",
         given,
         "True (one sigma for all arms), False (one per arm), or groups of arms, each arm once, "
         "such as [[0, 1], [2, 3]]",

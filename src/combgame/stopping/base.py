@@ -64,13 +64,21 @@ class ProofRequirements(NamedTuple):
     of a structure always counts, the others where they are not this package's.
     """
 
-    answers: tuple[str, ...] = ("nearest", "n_sets_bound", "max_difference_bound")
-    actions: tuple[str, ...] = ("largest",)
+    answers: tuple[str, ...] = ("nearest_alternative", "n_sets_bound", "max_difference_bound")
+    actions: tuple[str, ...] = ("max_size",)
     rewards: tuple[str, ...] = ("assumptions", "divergence")
 
 
 # what distances are made of, besides the divergence: verbs of what `RewardsBase.part` makes
-GEOMETRY = ("project", "step", "blur", "closest", "swap", "distance", "estimate")
+GEOMETRY = (
+    "project",
+    "best_shift_with_gradient",
+    "quadratic_variance",
+    "cheapest_challenger",
+    "cheapest_exchange",
+    "transportation_cost",
+    "update_variance",
+)
 
 
 class Stopping(NamedTuple):
@@ -169,9 +177,9 @@ def ours(kernel: object) -> bool:
 LISTED = 5000  # sets that `combgame.testing.check_structure` lists
 # what a method is made of, unless a class has its own
 MADE_OF = {
-    "exchange": ("n_sets_bound", "max_difference_bound"),
-    "n_sets_bound": ("size",),
-    "max_difference_bound": ("difference",),
+    "neighbourhood": ("n_sets_bound", "max_difference_bound"),
+    "n_sets_bound": ("n_sets",),
+    "max_difference_bound": ("max_difference",),
 }
 
 
@@ -187,7 +195,7 @@ def _trusted(structure: StructureBase, verb: str) -> tuple[str, ...]:
         return (verb,)
     if getattr(type(structure), verb) is getattr(StructureBase, verb):
         return tuple(one for of in MADE_OF.get(verb, ()) for one in _trusted(structure, of))
-    return (verb,) if verb == "exchange" else ()  # of other sets, where a subclass has others
+    return (verb,) if verb == "neighbourhood" else ()  # of other sets, where a subclass has others
 
 
 def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str, ...]:
@@ -197,10 +205,10 @@ def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str
         return ()
     first, *others = rests
     if asked:
-        own = first == "nearest" and (
-            _foreign(structure, "part") or _foreign(structure, "answer_kernel")
+        own = first == "nearest_alternative" and (
+            _foreign(structure, "kernel") or _foreign(structure, "answer_kernel")
         )
-        named = ("argmax", "nearest") if own else ("argmax",)
+        named = ("argmax", "nearest_alternative") if own else ("argmax",)
     else:
         named = (first,)
     more = (one for verb in others for one in _trusted(structure, verb))
@@ -257,9 +265,9 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
             if len(verbs) > 2:
                 text = "its {verbs:and} are right"
         else:
-            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
+            text = "the {verbs:by  and the } of the {kernel} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
-                text = "the {verbs:and} of the {part} ({whose}) are right"
+                text = "the {verbs:and} of the {kernel} ({whose}) are right"
         conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
     tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
@@ -268,7 +276,7 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
     if tried:
         text += " (combgame.testing.check_structure tries {tried}"
         many = problem.answers.n_sets()
-        untried = "exchange" in taken.get("answers", ()) and (many is None or many > LISTED)
+        untried = "neighbourhood" in taken.get("answers", ()) and (many is None or many > LISTED)
         text += ", but not an exchange of so many sets)" if untried else ")"
         facts["tried"] = "it" if tried == whose and len(tried) == 1 else " and ".join(tried)
     if "divergence" in taken.get("rewards", ()):
@@ -326,10 +334,10 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     """
     kernel: Any = asked.kernel(problem, np.array(deltas, dtype=float))
     name = short_repr(asked) if is_value(asked) else type(asked).__name__
-    if not callable(getattr(kernel, "level", None)):
+    if not callable(getattr(kernel, "critical_value", None)):
         raise InputError(
             "no-level",
-            "threshold = {name}: {part} has no method level, the verb of every threshold",
+            "threshold = {name}: {kernel} has no method level, the verb of every threshold",
             remedy="give it level(self, t, which), which returns beta(t, deltas[which])",
             name=name,
             kernel=type(kernel).__name__,
@@ -337,7 +345,7 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     for t in TRIED:
         for index in range(len(deltas)):
             check_level(name, deep_copy(kernel), t, index)
-    judges = callable(getattr(kernel, "look", None))
+    judges = callable(getattr(kernel, "evaluate", None))
     return Stopping(
         name,
         kernel,
@@ -371,7 +379,7 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     """With a level that is no number nothing can be compared."""
     return InputError(
         "level-not-a-number",
-        "threshold = {name}: {part}.level(t={t}, which={which}) {did}, but a threshold is one "
+        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold is one "
         "number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
         "is asked for its element [which]",

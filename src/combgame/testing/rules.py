@@ -91,7 +91,7 @@ def _plays(
 
     The result is None if the problem or the rule cannot be permuted.
     """
-    numbered = getattr(rule, "numbered", None)
+    numbered = getattr(rule, "permuted", None)
     made, means = trial.problem.permuted(order), trial.truth()[order]
     alike = numbered(order) if numbered is not None and made is not None else None
     if made is None or alike is None:

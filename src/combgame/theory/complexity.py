@@ -120,7 +120,7 @@ def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     """Two answers, by their labels, that are equally good. may_run: whether the caller has the
     option `ties`.
     """
-    run = {"ties": OptionHint("ties", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
+    run = {"ties": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
     return TieError(
         "tie",
         "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "

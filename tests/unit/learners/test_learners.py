@@ -84,8 +84,8 @@ def test_learners_play_what_their_naive_twins_play(learner):
         mine, theirs = played(kernel, table, weights), other.act()
         for s in set(mine) | set(theirs):
             assert mine.get(s, 0.0) == pytest.approx(theirs.get(s, 0.0), abs=1e-9), (t, s)
-        assert np.allclose(weights.marginals, naive.marginals(theirs, D), atol=1e-9)
-        reward = rewards_of(t, weights.marginals, rng)
+        assert np.allclose(weights.arm_weights, naive.marginals(theirs, D), atol=1e-9)
+        reward = rewards_of(t, weights.arm_weights, rng)
         kernel.update(0, weights, table, structure, reward)
         other.update(reward)
 
@@ -104,7 +104,7 @@ def test_two_seats_do_not_touch_each_other(learner):
         table.add_weights(weights)
         alone.act(0, its_mixture)
         its_catalogue.enter(its_mixture)
-        assert np.allclose(weights.marginals, its_mixture.arms, atol=1e-9)
+        assert np.allclose(weights.arm_weights, its_mixture.arm_weights, atol=1e-9)
         kernel.update(0, weights, table, structure, reward)
         alone.update(0, its_mixture, its_catalogue, structure, reward)
 
@@ -118,7 +118,7 @@ def test_adahedge_keeps_the_regret_of_its_lemma():
         table.add_weights(weights)
         reward = rng.random(D) * np.array([1.0, 1.01, 1.0, 1.0, 0.99])
         got = np.array([reward[list(s)].sum() for s in sets])
-        mine += float(weights.marginals @ reward)
+        mine += float(weights.arm_weights @ reward)
         gains += got
         spans.append(np.ptp(got))
         kernel.update(0, weights, table, structure, reward)
@@ -191,10 +191,10 @@ def rounds_with(kernel, table, weights, structure, rewards, worst):
             worst[0] = min(worst[0], weights.values[i])
         worst[1] = max(worst[1], abs(total - 1.0))
         arms = 0.0
-        for a in range(weights.marginals.size):
-            arms += weights.marginals[a]
-            worst[2] = max(worst[2], weights.marginals[a])
-            worst[3] = min(worst[3], weights.marginals[a])
+        for a in range(weights.arm_weights.size):
+            arms += weights.arm_weights[a]
+            worst[2] = max(worst[2], weights.arm_weights[a])
+            worst[3] = min(worst[3], weights.arm_weights[a])
         worst[4] = max(worst[4], arms)
         worst[5] = min(worst[5], arms)
         worst[6] = max(worst[6], weights.size[0])

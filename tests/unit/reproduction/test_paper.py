@@ -263,7 +263,13 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
     )
     with refused("cannot-eliminate", cg.InputError, threshold="gcb-pe"):
         cg.simulate(
-            problem, means, rule="gcb-pe", eliminate=True, runs=2, delta=0.1, threshold="proved"
+            problem,
+            means,
+            rule="gcb-pe",
+            elimination="always",
+            runs=2,
+            delta=0.1,
+            threshold="proved",
         )
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="gcb-pe"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
@@ -310,7 +316,7 @@ class Spy:
         self.kernel.act(learner, weights)
 
     def update(self, learner, weights, table, actions, reward):
-        self.log.append((weights.marginals.copy(), reward.copy()))
+        self.log.append((weights.arm_weights.copy(), reward.copy()))
         self.kernel.update(learner, weights, table, actions, reward)
 
     def needs_resize(self):

@@ -67,7 +67,7 @@ def test_every_action_is_the_one_that_the_paper_would_play(name):
     rule = cg.CombGame(
         LEARNERS[kind], bonus=bonus, learner_per_answer=learner_per_answer, first_mover=order
     )
-    f = math.log if bonus == "stylised" else make_bonus("theory").explore
+    f = math.log if bonus == "stylised" else make_bonus("theory").bonus_at
     rounds = 260 if order == "learner" else 150
     rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(0,)))
     kernel = (

@@ -230,7 +230,7 @@ def test_track_and_stop_follows_the_optimal_allocation():
 
 
 def test_track_and_stop_refuses_plays_with_levels():
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, batch_effect="per play"))
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, batch_effect=True))
     with refused("no-allocation", cg.InputError):
         cg.TrackAndStop().bind(problem)
 
@@ -307,7 +307,7 @@ def test_fws_lists_answers_and_says_where_there_are_too_many():
     problem = cg.Problem(cg.Subsets(40, 4), cg.Subsets(40, 4), cg.Gaussian(0.1))
     with refused("fws-lists", cg.InputError, limit=50_000):
         cg.FWS().bind(problem)
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, batch_effect="per play"))
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, batch_effect=True))
     with refused("fws-levels", cg.InputError):
         cg.FWS().bind(problem)
 

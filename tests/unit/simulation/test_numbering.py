@@ -188,7 +188,7 @@ def test_nor_with_elimination_or_shares_of_given_actions(own):
         "runs": 2,
         "max_rounds": 80,
         "engine": "python",
-        "eliminate": True,
+        "elimination": "always",
     }
     own(r[o])
     a = cg.simulate(first, MEANS, rule=cg.FixedAllocation(support), **settings)

@@ -20,7 +20,7 @@ from tests.said import refused
 from tests.studies import state_of
 
 PAIR = cg.Subsets(2, 2)
-KNOWN, UNKNOWN = cg.Gaussian(1.0, batch_effect="per play"), cg.Gaussian(batch_effect="per play")
+KNOWN, UNKNOWN = cg.Gaussian(1.0, batch_effect=True), cg.Gaussian(batch_effect=True)
 
 
 def plates(rewards, seed, extra, asked=1, batches=40, replicates=None):

@@ -706,7 +706,7 @@ def test_bad_input_is_said_in_a_sentence():
     means = [0.5, 0.3, 0.2, 0.1]
     usual = {"rule": "lloo", "delta": 0.1}
     with refused("cannot-eliminate", cg.InputError, threshold="mixture"):
-        cg.simulate(problem, means, threshold="mixture", eliminate=True, **usual)
+        cg.simulate(problem, means, threshold="mixture", elimination="always", **usual)
     with refused("epsilon-needs-mixture", cg.InputError, epsilon=0.1, threshold="gaussian"):
         cg.simulate(problem, means, epsilon=0.1, threshold="proved", **usual)
     with refused("must-be", cg.InputError, name="epsilon", value=-1):
