@@ -99,7 +99,8 @@ def check_engines(
     assert same(one.rule, other.rule), "the two engines left the rule in different states."
     assert same(one.stops, other.stops), "the two engines stopped in different rounds."
     tally.add(
-        f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for bit"
+        f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for "
+        "bit"
     )
 
 
