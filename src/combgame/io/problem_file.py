@@ -426,9 +426,9 @@ class TemplateOptions(NamedTuple):
     low, high : float
         Range of the values, for ``"bounded"``.
     goal : {"maximise", "minimise"}
-        Whether large or small values are good.
+        Goal of the study: large or small values.
     levels : bool
-        Whether every round has a batch effect.
+        True if every round has a batch effect.
     """
 
     names: Sequence[str]

@@ -69,7 +69,7 @@ def kind_of(error: BaseException, lost: bool = False) -> str:
     error : BaseException
         The error of the driver.
     lost : bool
-        Whether the connection was lost.
+        True if the connection was lost.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def failure(
     seconds : float
         How long the call waited.
     secret : bool
-        Whether `said` must not be shown.
+        True if `said` must not be shown.
     """
     why = LEFT_OUT if secret else " ".join(said.split())
     if kind == "busy":
@@ -174,7 +174,7 @@ def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreErr
     tail : str
         Ending of the file beside it that is gone; empty if the file itself is gone.
     stored : bool
-        Whether this was noticed after the transaction had ended.
+        True if this was noticed after the transaction had ended.
     advice : StorageAdvice
         Remedies.
     """

@@ -247,7 +247,7 @@ class RawTable(NamedTuple):
     form : TableFormat
         Format of the table.
     whole : bool
-        Whether the last line is complete.
+        True if the last line is complete.
     """
 
     head: list[str]

@@ -92,7 +92,7 @@ class ParsedTable(NamedTuple):
     form : TableFormat
         Format of the table.
     whole : bool
-        Whether the last line is complete.
+        True if the last line is complete.
     repeated : Message or None
         Message about lines that seem to be there twice.
     marks : dict
@@ -177,7 +177,7 @@ def read_table(
     study : str
         Name of the study.
     rounds : bool
-        Whether the table has rounds. If not, all values are returned under round 0.
+        True if the table has rounds. If not, all values are returned under round 0.
     decimal : {".", ","}, optional
         Decimal mark. Detected by default.
     """

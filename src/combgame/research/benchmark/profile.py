@@ -30,9 +30,9 @@ class ProfileEntry(NamedTuple):
         Mean number of rounds over the least mean on the instance: infinite if the rule cannot be
         played there, a lower bound if runs were truncated.
     capped : bool
-        Whether runs were truncated.
+        True if runs were truncated.
     verdict : {"yes", "no", "open"}
-        Whether the rule is near the best one; open if the runs cannot tell.
+        Verdict on being near the best rule; open if the runs cannot tell.
     against : tuple of str
         If the verdict is open, the rules from which this one cannot be distinguished.
     """
