@@ -123,9 +123,9 @@ def extend(
                 "max_rounds": max_rounds,
                 "deadline": deadline,
                 "state": status.state,
-                "next": status.next.to_data(SHELL),
+                "next": status.next_step.to_data(SHELL),
             },
-            f"extended: {status.next.render(SHELL)}",
+            f"extended: {status.next_step.render(SHELL)}",
             as_json,
         )
 
@@ -193,7 +193,7 @@ def ask(
                 say(f"{some}.")
         if not rounds:
             status, decision = looked(study)
-            say(status.next.render(SHELL))
+            say(status.next_step.render(SHELL))
             for line in warnings(status, decision) if status.state == "certified" else ():
                 say(line)
             leave(status.state)
@@ -236,7 +236,9 @@ def tell(
         todos = {number: Todo(number, read.marks.get(number, "")) for number in sheet}
         for one in pending:
             check_todo(todos.get(one.id, Todo(one.id)), one.mark, study.name)
-        left, asked = ({one.id: getattr(one, x) for one in pending} for x in ("left", "replicates"))
+        left, asked = (
+            {one.id: getattr(one, x) for one in pending} for x in ("remaining", "replicates")
+        )
         if not partial:
             check_whole(file, read, left, study.problem)
         blank = [
@@ -273,7 +275,7 @@ def tell(
             },
             "\n".join(
                 [
-                    f"{summary(**done, blank=blank)} {status.next.render(SHELL)}",
+                    f"{summary(**done, blank=blank)} {status.next_step.render(SHELL)}",
                     *warnings(status, decision),
                 ]
             ),
@@ -292,13 +294,13 @@ def warnings(status: Any, decision: Any) -> list[str]:
     single = (
         [one for one in decision.assumptions if one.code == "single-values"] if certified else []
     )
-    return [one.render(SHELL) for one in [*status.doubts, *single]]
+    return [one.render(SHELL) for one in [*status.outliers, *single]]
 
 
 def standing(status: Any) -> dict[str, Any]:
     """Return the state of a study for programs."""
-    doubts = [one.to_dict(SHELL) for one in status.doubts]
-    return {"state": status.state, "next": status.next.to_data(SHELL), "doubts": doubts}
+    doubts = [one.to_dict(SHELL) for one in status.outliers]
+    return {"state": status.state, "next": status.next_step.to_data(SHELL), "doubts": doubts}
 
 
 def summary(
@@ -363,7 +365,7 @@ def observe(
             "\n".join(
                 [
                     f"stored as number {number}, by which it can be retracted. "
-                    f"{status.next.render(SHELL)}",
+                    f"{status.next_step.render(SHELL)}",
                     *warnings(status, decision),
                 ]
             ),
@@ -452,7 +454,7 @@ def spare(path: Path, study: Any) -> None:
             path=str(path),
             why=error.sentence,
         ) from None
-    left = {one.id: one.left for one in study.pending}
+    left = {one.id: one.remaining for one in study.pending}
     for number, values in sheet.items():
         if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
             raise StoreError(

@@ -53,11 +53,13 @@ def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None
         data = {
             "state": now.state,
             "decision": None if made is None else made.to_dict(SHELL),
-            "next": now.next.to_data(SHELL),
+            "next": now.next_step.to_data(SHELL),
         }
         said = Message("no-decision", "There is no decision yet: {name} still runs", name=now.name)
         text = (
-            f"{said.render(SHELL)} {now.next.render(SHELL)}" if made is None else made.render(SHELL)
+            f"{said.render(SHELL)} {now.next_step.render(SHELL)}"
+            if made is None
+            else made.render(SHELL)
         )
         put(data, text, as_json)
         leave(now.state)
