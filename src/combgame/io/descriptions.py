@@ -69,16 +69,16 @@ def to_data(value: Any) -> Any:
 def _table(described: Any) -> dict[str, Any]:
     kind = type(described)
     ours = kind.__module__.split(".")[0] == "combgame"
-    said = (
+    given = (
         {one.name: one.value for one in non_default_arguments(described)}
         if ours
         else arguments(described)
     )
-    if set(CLASS) & set(said):
+    if set(CLASS) & set(given):
         text = "{what} has an argument of the name kind, module or qualname, which name its class"
         raise InputError("reserved-name", text, remedy="rename it", what=short_repr(described))
     function = next(
-        (name for name, one in said.items() if callable(one) and not is_value(one)), None
+        (name for name, one in given.items() if callable(one) and not is_value(one)), None
     )
     if function is not None:
         text = (
@@ -89,7 +89,7 @@ def _table(described: Any) -> dict[str, Any]:
         about = {"what": short_repr(described), "argument": function}
         raise InputError("function-described", text, remedy=remedy, **about)
     where = {} if ours else {"module": kind.__module__, "qualname": kind.__qualname__}
-    return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in said.items()}}
+    return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in given.items()}}
 
 
 def from_data(data: Any, where: str = "data") -> Any:
@@ -124,25 +124,25 @@ def from_data(data: Any, where: str = "data") -> Any:
     Problem(Arms(3), rewards=Gaussian(sigma=0.1))
     """
     try:
-        return _made(data, Location(where))
+        return _make(data, Location(where))
     except RecursionError:
         raise Location(where).must_be(data, "tables and lists that are not in themselves") from None
 
 
-def _made(data: Any, at: Location) -> Any:
+def _make(data: Any, at: Location) -> Any:
     if isinstance(data, list | tuple):
-        return tuple(_made(one, at) for one in data)
+        return tuple(_make(one, at) for one in data)
     if not isinstance(data, Mapping):
         return data
     if "kind" not in data:
-        return {key: _made(one, at.at(key)) for key, one in data.items()}
+        return {key: _make(one, at.at(key)) for key, one in data.items()}
     if isinstance(data["kind"], str) and data["kind"] == "float":
         try:
             return float(data["value"])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise at.must_be(data, "a number", "write it as JSON does, or as inf or -inf") from None
-    kind = _foreign(data, at) if "module" in data else _ours(data["kind"], at)
-    given = {key: _made(one, at.at(key)) for key, one in data.items() if key not in CLASS}
+    kind = _foreign_class(data, at) if "module" in data else _own_class(data["kind"], at)
+    given = {key: _make(one, at.at(key)) for key, one in data.items() if key not in CLASS}
     try:
         return kind(**given)
     except CombGameError as error:
@@ -154,7 +154,7 @@ def _made(data: Any, at: Location) -> Any:
         raise at.within(InputError("bad-arguments", text, remedy=remedy, **about)) from error
 
 
-def _ours(name: Any, at: Location) -> type:
+def _own_class(name: Any, at: Location) -> type:
     known = {
         kind.__name__: kind
         for kind in (*all_subclasses(Description), PolytopeGeometry, StylisedBonus, TheoryBonus)
@@ -174,7 +174,7 @@ def all_subclasses(base: type) -> Iterator[type]:
                 yield kind
 
 
-def _foreign(data: Mapping[str, Any], at: Location) -> Any:
+def _foreign_class(data: Mapping[str, Any], at: Location) -> Any:
     """Return a class from outside the package, if it was imported and is a description.
 
     Data must not be able to call an arbitrary object.

@@ -34,21 +34,21 @@ class Location(NamedTuple):
     def must_be(self, value: object, what: str, remedy: str = "", **more: Any) -> InputError:
         """Return the error for a wrong value; `what` and `remedy` may have fields for `more`."""
         error = invalid_argument(self.key or self.where, _shown(value), what, remedy, **more)
-        return self._said(error.sentence)
+        return self._placed(error.sentence)
 
     def unknown(self, value: object, known: Iterable[object]) -> InputError:
         """Return the error for a name that is not among the known ones."""
-        return self._said(unknown_name(self.key or self.where, _shown(value), known).sentence)
+        return self._placed(unknown_name(self.key or self.where, _shown(value), known).sentence)
 
     def unknown_key(self, key: object, keys: Iterable[str]) -> InputError:
         """Return the error for a key that has no meaning."""
         at, text, remedy = self.at(str(key)), "{key} is not known", "the keys are {keys:list}"
-        return at._said(Message("unknown-key", text, remedy=remedy, key=at.key, keys=list(keys)))
+        return at._placed(Message("unknown-key", text, remedy=remedy, key=at.key, keys=list(keys)))
 
     def missing(self, key: str, remedy: str, **more: object) -> InputError:
         """Return the error for a missing key; `remedy` may have fields for `more`."""
         at = self.at(key)
-        return at._said(
+        return at._placed(
             Message("missing-key", "{key} is missing", remedy=remedy, key=at.key, **more)
         )
 
@@ -58,11 +58,9 @@ class Location(NamedTuple):
         kind = type(error) if isinstance(error, InputError) else InputError
         return error_from(kind, error.sentence.with_context(**places))
 
-    def _said(self, sentence: Message) -> InputError:
+    def _placed(self, message: Message) -> InputError:
         placed = self.key and self.where
-        return error_from(
-            InputError, sentence.with_context(where=self.where) if placed else sentence
-        )
+        return error_from(InputError, message.with_context(where=self.where) if placed else message)
 
 
 def _shown(value: object) -> object:

@@ -188,7 +188,7 @@ def read_table(
     marks = find_marks(
         (line[k] for _, line in grid.lines for k in numeric if k < len(line)), decimal
     )
-    sheet = _Reader(problem, study, columns, marks)
+    reader = _Reader(problem, study, columns, marks)
     strict = wide and grid.form.sep == ","  # 0,5 in two cells must not pass for two values
     for k, line in grid.lines:
         try:
@@ -201,14 +201,14 @@ def read_table(
                     cells=len(line),
                     columns=len(grid.head),
                 )
-            sheet.enter(k, line)
+            reader.enter(k, line)
         except CombGameError as error:
             raise error.with_context("line {line}", line=k) from None
-    if not sheet.values:
+    if not reader.values:
         raise InputError("empty-table", "it has no lines to tell")
     form = grid.form._replace(decimal=marks.decimal, wide=wide)
-    values = {number: whole(one) for number, one in sheet.values.items()}
-    return ParsedTable(values, form, grid.whole, sheet.repeated(grid), sheet.marks)
+    values = {number: whole(one) for number, one in reader.values.items()}
+    return ParsedTable(values, form, grid.whole, reader.repeated(grid), reader.marks)
 
 
 def _columns(grid: RawTable, problem: Problem, rounds: bool) -> ColumnMap:
@@ -275,7 +275,7 @@ class _Reader:
     def enter(self, k: int, line: list[Any]) -> None:
         """Add the values of a line."""
         mark = self.mark(self.cell("study", line))
-        for round_, arm, value in self.render(line):
+        for round_, arm, value in self.entries(line):
             known = self.values.setdefault(round_, {})
             if mark and self.marks.setdefault(round_, mark) != mark:
                 raise InputError(
@@ -307,7 +307,7 @@ class _Reader:
             name=OptionHint("name"),
         )
 
-    def render(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
+    def entries(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
         """Return the rounds, arms and values of a line.
 
         In a wide table a blank cell is ignored, because its arm need not be in the round.
@@ -365,7 +365,7 @@ class _Reader:
                 )
         if not twice:
             return None
-        lines = [(k, one) for k, line in grid.lines for one in self.render(line) if one in twice]
+        lines = [(k, one) for k, line in grid.lines for one in self.entries(line) if one in twice]
         first = lines[0][1]
         return Message(
             "line-repeated",

@@ -15,10 +15,10 @@ from ..simulation.runner import InitialState, Run
 class CheckReport:
     """The number of times that each check was made.
 
-    >>> tally = CheckReport("Mine()")
-    >>> tally.add("argmax against all 15 sets", 50)
-    >>> tally.add("samples are sets")
-    >>> tally.tell()
+    >>> report = CheckReport("Mine()")
+    >>> report.add("argmax against all 15 sets", 50)
+    >>> report.add("samples are sets")
+    >>> report.show()
     Mine() passes:
        50 x  argmax against all 15 sets
         1 x  samples are sets
@@ -32,7 +32,7 @@ class CheckReport:
         """Count a check that was passed."""
         self.often[check] = self.often.get(check, 0) + times
 
-    def tell(self) -> None:
+    def show(self) -> None:
         """Print the report of a check that found nothing wrong."""
         print(f"{self.what} passes:")
         width = max(len(f"{times:,}") for times in self.often.values())
@@ -66,7 +66,7 @@ def check_engines(
     means: Floats,
     rounds: int,
     seed: int,
-    tally: CheckReport,
+    report: CheckReport,
     compiled: bool = True,
 ) -> None:
     """Check that both engines make the same run, bit for bit.
@@ -80,7 +80,7 @@ def check_engines(
             check_verbs((run.kernel, run.rule))
         except EngineError as error:
             raise AssertionError(str(error)) from error
-        tally.add("runs interpreted only: compiled=True compares the engines, and compiles first")
+        report.add("runs interpreted only: compiled=True compares the engines, and compiles first")
         return
     runs: list[Run] = []
     for engine in ("python", "compiled"):
@@ -90,7 +90,7 @@ def check_engines(
             if error.code == "no-numba":
                 raise  # the kernel is not the cause
             assert error.code == "foreign-part", str(error)
-            tally.add("runs interpreted only: not every part is a NamedTuple")
+            report.add("runs interpreted only: not every part is a NamedTuple")
             return
         run.advance(rounds)
         runs.append(run)
@@ -100,7 +100,7 @@ def check_engines(
     assert same(one.stopping_times, other.stopping_times), (
         "the two engines stopped in different rounds."
     )
-    tally.add(
+    report.add(
         f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for "
         "bit"
     )

@@ -65,39 +65,43 @@ def check_learner(
     assert type(learner).kernel is not LearnerBase.kernel, (
         f"{type(learner).__name__} has no method part(seating), which makes what learns."
     )
-    tally, rng = CheckReport(named(learner)), np.random.default_rng(seed)
+    report, rng = CheckReport(named(learner)), np.random.default_rng(seed)
     harness = LearnerHarness(learner, 2, rng)
     for t in range(rounds):
         harness.act(t % 2, t)
-        tally.add(
+        report.add(
             "weights that are a distribution over known actions, after rewards from 1e-8 to 1e8"
         )
         if learner.writes_all_weights:
-            tally.add("mixture.arms are the marginals of the weights")
+            report.add("mixture.arms are the marginals of the weights")
         harness.update(t % 2, rng.exponential(size=D) * 10.0 ** rng.integers(-8, 9))
     rule = CombGame(learner)
-    check_plays(rule, rounds, 0, tally, compiled=compiled)
-    check_symmetric(rule, 0, tally, compiled=compiled)
+    check_plays(rule, rounds, 0, report, compiled=compiled)
+    check_symmetric(rule, 0, report, compiled=compiled)
     for what, rewards in reward_sequences(rng):
         _check_lesson(LearnerHarness(learner, 1, rng), what, rewards)
-        tally.add(
+        report.add(
             f"no less than equal weights get of {LESSON} given rewards, within {LESS:.0%} of their "
             "range"
         )
-    tally.tell()
+    report.show()
 
 
 class LearnerHarness:
     """A learner's kernel with everything that the rule passes to it."""
 
-    def __init__(self, learner: LearnerBase, seats: int, rng: Random) -> None:
+    def __init__(self, learner: LearnerBase, n_learners: int, rng: Random) -> None:
         self.learner, self.structure = learner, ACTIONS.kernel()
         self.table, self.weights = make_action_table(4096, 2), make_sparse_weights(4096, D)
         sets = ACTIONS.to_list() if learner.enumerates_actions else ACTIONS.covering()
-        home = np.array([self.table.lookup(vector(s, D)) for s in sets], dtype=np.int64)
-        room = len(sets) if learner.enumerates_actions else learner.initial_capacity(D, len(sets))
-        self.seating = LearnerContext(ACTIONS, home, np.full(D, 1 / 3), len(sets), seats, room)
-        self.kernel: Any = learner.kernel(self.seating)
+        initial_actions = np.array([self.table.lookup(vector(s, D)) for s in sets], dtype=np.int64)
+        capacity = (
+            len(sets) if learner.enumerates_actions else learner.initial_capacity(D, len(sets))
+        )
+        self.context = LearnerContext(
+            ACTIONS, initial_actions, np.full(D, 1 / 3), len(sets), n_learners, capacity
+        )
+        self.kernel: Any = learner.kernel(self.context)
         for verb in ("act", "update", "needs_resize"):
             assert callable(getattr(self.kernel, verb, None)), (
                 f"{type(self.kernel).__name__} has no method {verb}, a verb of every learner."
@@ -107,13 +111,13 @@ class LearnerHarness:
     def act(self, learner: int, t: int) -> None:
         """Make the learner write its weights w_t, and check them."""
         if self.kernel.needs_resize():
-            self.seating = self.seating._replace(capacity=2 * self.seating.capacity)
-            self.kernel = copy_into(self.kernel, self.learner.kernel(self.seating))
+            self.context = self.context._replace(capacity=2 * self.context.capacity)
+            self.kernel = copy_into(self.kernel, self.learner.kernel(self.context))
         weights = self.weights
         self.kernel.act(learner, weights)
-        n, room = int(weights.size[0]), self.seating.capacity
-        assert n <= room, (
-            f"act() wrote {n} actions, but there is room for {room}: override "
+        n, capacity = int(weights.size[0]), self.context.capacity
+        assert n <= capacity, (
+            f"act() wrote {n} actions, but there is room for {capacity}: override "
             "LearnerBase.room(d, home)."
         )
         weight, ids = weights.values[:n], weights.ids[:n]
@@ -128,7 +132,7 @@ class LearnerHarness:
 
     def _check_whole(self, written: Floats, t: int) -> None:
         """Check `writes_all_weights`: every action in the order of its index, and w~_t."""
-        weights, number = self.weights, self.seating.n_actions
+        weights, number = self.weights, self.context.n_actions
         every = int(weights.size[0]) == number
         assert every and np.array_equal(weights.ids[:number], np.arange(number)), (
             f"after {t} rounds act() wrote the actions {weights.ids[:5]}..., but "

@@ -23,13 +23,15 @@ CLOSE = 1e-6  # relative error of a number
 
 
 def check_permuted(
-    rewards: RewardsBase, low: float, high: float, rng: Any, tally: CheckReport
+    rewards: RewardsBase, low: float, high: float, rng: Any, report: CheckReport
 ) -> None:
     """Check that the rewards of permuted arms (`permuted`) are the same, arm by arm."""
     order = np.roll(np.arange(D), 1)  # no arm keeps its index
     other = rewards.permuted(order)
     if other is None:
-        tally.add("runs keep the given numbers of arms: `permuted` does not say how to change them")
+        report.add(
+            "runs keep the given numbers of arms: `permuted` does not say how to change them"
+        )
         return
     _check_figures(rewards, other, order)
     least, most = rewards.mean_range(D)
@@ -38,7 +40,7 @@ def check_permuted(
         x, y = rng.uniform(low, high, 2)
         _check_verbs(one, two, arm, i, (float(x), float(y), high, 10.0 ** rng.uniform(-1.0, 2.0)))
         _check_draws(one, two, arm, i, float(x), rng)
-    tally.add("an arm under another number (`permuted`), verb by verb and by what is drawn", D)
+    report.add("an arm under another number (`permuted`), verb by verb and by what is drawn", D)
 
 
 def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> None:
@@ -162,7 +164,7 @@ def check_rewards(
     check_bool("compiled", compiled, of="check_rewards")
     if not (is_real(low) and is_real(high) and -math.inf < low < high < math.inf):
         raise invalid_argument("low, high", (low, high), "two numbers, the lower one first")
-    tally, rng = CheckReport(named(rewards)), np.random.default_rng(seed)
+    report, rng = CheckReport(named(rewards)), np.random.default_rng(seed)
     rewards.check_arms(D)
     least, most = rewards.mean_range(D)
     assert (least < low).all() and (high < most).all(), (
@@ -175,7 +177,7 @@ def check_rewards(
         "need not be least, so distances may be larger than what is enough, and runs stop too "
         "early. It must be convex on all of range()."
     )
-    tally.add("divergence: convex in its second argument, on a grid over range()")
+    report.add("divergence: convex in its second argument, on a grid over range()")
     # bounds on the means that are active in some trials
     narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
     free, boxed = rewards.kernel(least, most), rewards.kernel(*narrow)
@@ -184,25 +186,25 @@ def check_rewards(
         weight = 10.0 ** rng.uniform(-1.0, 2.0, D)
         for kernel, (a, b) in ((free, (least, most)), (boxed, narrow)):
             box = np.column_stack((a, b))
-            _check_divergence(kernel, mean, box, tally)
-            _check_moves(kernel, mean, weight, box, rng, tally)
-            _check_distances(kernel, mean, weight, box, rng, tally)
+            _check_divergence(kernel, mean, box, report)
+            _check_moves(kernel, mean, weight, box, rng, report)
+            _check_distances(kernel, mean, weight, box, rng, report)
     for truth in (low, 0.5 * (low + high), high):
         for arm in range(D):
-            _check_values(rewards, free, truth, arm, rng, tally)
-    check_permuted(rewards, low, high, rng, tally)
+            _check_values(rewards, free, truth, arm, rng, report)
+    check_permuted(rewards, low, high, rng, report)
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").bind(problem)
     means = np.linspace(high, low, D)
-    check_engines(InitialState(problem, setup, NEVER), means, 100, seed, tally, compiled)
-    tally.tell()
+    check_engines(InitialState(problem, setup, NEVER), means, 100, seed, report, compiled)
+    report.show()
 
 
 def _near(got: float, wanted: float, size: float = 0.0) -> bool:
     return abs(got - wanted) <= CLOSE * (abs(wanted) + size) + 1e-12
 
 
-def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport) -> None:
+def _check_divergence(kernel: Any, mean: Floats, box: Floats, report: CheckReport) -> None:
     for arm, x in enumerate(mean):
         low, high = (float(np.clip(end, x - 3.0, x + 3.0)) for end in box[arm])
         assert abs(kernel.divergence(x, x, arm)) <= 1e-12, (
@@ -229,8 +231,8 @@ def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport
                 assert (y >= x) == (name == "kl_ucb") or y == x, (
                     f"{name}({x}, {level}) is {y}, on the wrong side."
                 )
-    tally.add("divergence: 0 at home, rising to both sides")
-    tally.add("lower and upper: where the divergence is the level", 4 * len(mean))
+    report.add("divergence: 0 at home, rising to both sides")
+    report.add("lower and upper: where the divergence is the level", 4 * len(mean))
 
 
 def _search(cost: Any, low: float, high: float) -> float:
@@ -249,7 +251,7 @@ def _search(cost: Any, low: float, high: float) -> float:
 
 
 def _check_moves(
-    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: CheckReport
+    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, report: CheckReport
 ) -> None:
     for arm, x in enumerate(mean):
         low, high = (float(np.clip(end, x - 50.0, x + 50.0)) for end in box[arm])
@@ -284,7 +286,7 @@ def _check_moves(
                 f"step({x}, {w}, {slope}) says that y moves by {rate} per slope, but it moves by "
                 f"{(ahead - behind) / (2.0 * h)}."
             )
-    tally.add("project, move and step, against a search", len(mean))
+    report.add("project, move and step, against a search", len(mean))
 
 
 def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
@@ -312,7 +314,7 @@ def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Float
 
 
 def _check_distances(
-    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: CheckReport
+    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, report: CheckReport
 ) -> None:
     arms, sign, out = np.zeros(D, np.int64), np.zeros(D), np.zeros(D)
     costs = {}
@@ -351,12 +353,12 @@ def _check_distances(
         f"swap says {cost.tolist()}, but the cheapest exchange costs {wanted}, at {mean.tolist()}, "
         f"weights {weight.tolist()}."
     )
-    tally.add("distance (and blur), against a search for every pair of arms", len(costs))
-    tally.add("closest and swap, against every pair")
+    report.add("distance (and blur), against a search for every pair of arms", len(costs))
+    report.add("closest and swap, against every pair")
 
 
 def _check_values(
-    rewards: RewardsBase, kernel: Any, mean: float, arm: int, rng: Any, tally: CheckReport
+    rewards: RewardsBase, kernel: Any, mean: float, arm: int, rng: Any, report: CheckReport
 ) -> None:
     """Check the mean and range of an arm's values, and the variation that the assumptions state."""
     drawn = np.array([kernel.sample(mean, arm, rng) for _ in range(DRAWN)])
@@ -370,7 +372,7 @@ def _check_values(
         f"{DRAWN:,} values of {what} have the mean {drawn.mean()}."
     )
     assert drawn.min() < drawn.max(), f"{DRAWN:,} values of {what} are all {drawn[0]}."
-    tally.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
+    report.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
     held = valid_assumptions(rewards)
     if rewards.variance_known and held & set(EXACT):
         h = 1e-3 * spread
@@ -383,7 +385,7 @@ def _check_values(
             f"{DRAWN:,} values of {what} have the variance {off.mean()}, but the divergence is "
             f"that of a family with the variance {1.0 / curve}."
         )
-        tally.add("the variance of the values drawn is that of the divergence")
+        report.add("the variance of the values drawn is that of the divergence")
     if Assumption.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
         for pull in (-1.5, -0.5, 0.5, 1.5):
             tilted = np.exp(pull / sigma[arm] * (drawn - mean))
@@ -392,4 +394,4 @@ def _check_values(
                 f"the values of {what} are not {sigma[arm]}-sub-Gaussian, as licenses() and "
                 "spread() say."
             )
-        tally.add("the values drawn are sub-Gaussian with the stated spread", 4)
+        report.add("the values drawn are sub-Gaussian with the stated spread", 4)

@@ -50,7 +50,7 @@ DISTINCT = Trial(NUMBERED, APART)
 def check_symmetric(
     rule: RuleBase,
     seed: int,
-    tally: CheckReport,
+    report: CheckReport,
     trial: Trial = DISTINCT,
     compiled: bool = True,
 ) -> None:
@@ -65,7 +65,7 @@ def check_symmetric(
     how: Any = (seed, RUNS if compiled else FEWER, "auto" if compiled else "python")
     usual = _plays(rule, trial, ranked, *how)
     if usual is None:
-        tally.add("runs keep the given numbers: it does not say that arms are only numbers to it")
+        report.add("runs keep the given numbers: it does not say that arms are only numbers to it")
         return
     for order in (np.roll(ranked, 1), np.roll(ranked, 2)):
         other = _plays(rule, trial, order, *how)
@@ -79,7 +79,7 @@ def check_symmetric(
             f"is called {int(np.argsort(order)[arm])}: leave `symmetric` (or `numbered`) out of a "
             "rule that names arms, so that its runs keep the given numbers."
         )
-        tally.add(
+        report.add(
             f"{len(usual)} runs of {ROUNDS} rounds with other numbers for the arms: the same plays"
         )
 
@@ -174,12 +174,12 @@ def check_rule(
     check_bool("compiled", compiled, of="check_rule")
     if problem is not None:
         check_part("problem", problem, Problem, of="check_rule")
-    tally = CheckReport(named(rule))
+    report = CheckReport(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
-    check_plays(rule, rounds, seed, tally, Trial(where, truth, threshold), compiled)
+    check_plays(rule, rounds, seed, report, Trial(where, truth, threshold), compiled)
     place = DISTINCT if problem is None else Trial(problem, means)
     trial = place._replace(threshold=threshold)
-    check_symmetric(make_rule(rule), seed, tally, trial, compiled)
+    check_symmetric(make_rule(rule), seed, report, trial, compiled)
     sim = simulate(
         where,
         truth,
@@ -191,11 +191,11 @@ def check_rule(
         max_rounds=LONGEST if compiled else SHORTER,
         engine="auto" if compiled else "python",
     )
-    _check_answers(sim, named(threshold), tally)
-    tally.tell()
+    _check_answers(sim, named(threshold), report)
+    report.show()
 
 
-def _check_answers(sim: Simulation, threshold: str, tally: CheckReport) -> None:
+def _check_answers(sim: Simulation, threshold: str, report: CheckReport) -> None:
     """Count the correct answers, and check the errors under a proved threshold."""
     right, capped = int((sim.correct & ~sim.capped).sum()), int(sim.capped.sum())
     wrong = STOPPED - right - capped
@@ -204,7 +204,7 @@ def _check_answers(sim: Simulation, threshold: str, tally: CheckReport) -> None:
         f"proved threshold {threshold}, which holds whatever is played: that is no accident. Look "
         "for what the rule writes: it may only write view.action."
     )
-    tally.add(
+    report.add(
         f"a run to its end with {threshold}, delta = {DELTA}: {right} right, {wrong} wrong, "
         f"{capped} capped",
         STOPPED,
@@ -215,7 +215,7 @@ def check_plays(
     rule: "str | RuleBase",
     rounds: int,
     seed: int,
-    tally: CheckReport,
+    report: CheckReport,
     trial: Trial = USUAL,
     compiled: bool = True,
 ) -> None:
@@ -239,7 +239,7 @@ def check_plays(
         assert np.array_equal(run.stats.counts - before, run.state.action), (
             f"in round {t} something else was observed than what the rule played."
         )
-        tally.add(f"the action is {known}, and was observed")
-        tally.add("nothing else was written, bit for bit")
+        report.add(f"the action is {known}, and was observed")
+        report.add("nothing else was written, bit for bit")
     initial = InitialState(where, watched.bound, stopping)
-    check_engines(initial, truth, rounds, seed, tally, compiled)
+    check_engines(initial, truth, rounds, seed, report, compiled)

@@ -66,14 +66,14 @@ def check_stopping(
     where = PROBLEM if problem is None else problem
     check_part("problem", where, Problem, of="check_stopping")
     truth = where.to_internal(where.check_means(MEANS if means is None else means))
-    tally = CheckReport(named(threshold))
+    report = CheckReport(named(threshold))
     with in_words():
         stopping = make_stopping(threshold, where, DELTAS)
-    _check_levels(stopping, tally)
+    _check_levels(stopping, report)
     setup = make_rule("uniform").bind(where)
     initial = InitialState(where, setup, stopping, len(DELTAS), "python")
-    _check_stops(stopping, where, Run(initial, truth, seed), tally)
-    check_engines(initial, truth, rounds, seed, tally)
+    _check_stops(stopping, where, Run(initial, truth, seed), report)
+    check_engines(initial, truth, rounds, seed, report)
     if means is None and problem is None:
         truth = np.array(ALMOST)
     sim = simulate(
@@ -92,12 +92,12 @@ def check_stopping(
         f"{errors} of {runs} runs with two answers almost tied stopped with the wrong one, at "
         f"delta = {DELTAS[0]}: that is no accident."
     )
-    tally.add(
+    report.add(
         f"a run of at most {rounds:,} rounds with two answers almost tied, delta = {DELTAS[0]}: "
         f"{errors} wrong, {int(sim.capped.sum())} capped",
         runs,
     )
-    tally.tell()
+    report.show()
 
 
 def refuted(errors: int, runs: int, delta: float) -> bool:
@@ -122,7 +122,7 @@ def in_words() -> Iterator[None]:
         raise AssertionError(str(error)) from error
 
 
-def _check_levels(stopping: Stopping, tally: CheckReport) -> None:
+def _check_levels(stopping: Stopping, report: CheckReport) -> None:
     for t in ROUNDS:
         for index in range(len(DELTAS)):
             with in_words():
@@ -132,10 +132,10 @@ def _check_levels(stopping: Stopping, tally: CheckReport) -> None:
             f"level({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller delta "
             "must not ask for less."
         )
-        tally.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
+        report.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
 
 
-def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: CheckReport) -> None:
+def _check_stops(stopping: Stopping, problem: Problem, run: Run, report: CheckReport) -> None:
     """Compare the evidence of every round with that against every rival, until the run stops."""
     d, stopping_kernel = problem.d, run.kernel.stopping
     answers = [vector(s, d) for s in problem.answers.to_list(LISTED)]
@@ -172,9 +172,9 @@ def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: CheckRep
                 f"after {t} rounds the evidence is said to be {evidence}, but against "
                 f"{arms_of(others[int(np.argmin(values))])} it is {least}."
             )
-            tally.add(f"the evidence is not above that against any of {len(others):,} rivals")
+            report.add(f"the evidence is not above that against any of {len(others):,} rivals")
         if (run.stopping_times[0] >= 0) != (evidence > level):
             raise AssertionError(f"after {t} rounds the evidence is {evidence} of {level}.")
         if run.stopping_times[0] >= 0:
-            tally.add(f"the stop at delta = {DELTAS[0]}, in the first round with enough evidence")
+            report.add(f"the stop at delta = {DELTAS[0]}, in the first round with enough evidence")
             return

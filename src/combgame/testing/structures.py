@@ -63,7 +63,7 @@ def check_structure(
     check_part("structure", structure, StructureBase, of="check_structure")
     check_numbers("check_structure", seed, trials=trials)
     check_bool("compiled", compiled, of="check_structure")
-    tally = CheckReport(named(structure))
+    report = CheckReport(named(structure))
     rng, kernel, out = np.random.default_rng(seed), structure.kernel(), np.zeros(structure.d)
     try:
         sets = structure.to_list(LISTED)
@@ -96,43 +96,45 @@ def check_structure(
             f"sample returned {arms_of(out)}, which contains() says is not a set."
         )
     many = f"{len(sets):,}, all there are" if sets else f"the {len(met):,} that it has found"
-    tally.add(f"argmax is a set, and the best of {many}", trials)
-    tally.add("a sample is a set", trials)
+    report.add(f"argmax is a set, and the best of {many}", trials)
+    report.add("a sample is a set", trials)
     covered = {a for s in structure.covering() for a in s}
     assert covered == structure.observable_arms(), "covering() does not see every observable arm."
     for s in structure.covering():
         assert _member(structure, vector(s, structure.d)), (
             f"covering() has {s}, which contains() says is not a set."
         )
-        tally.add("a set of the covering, which sees every arm that can be seen")
+        report.add("a set of the covering, which sees every arm that can be seen")
     known = sorted(set(sets) or met | set(structure.covering()))
     _check_sizes(structure, known)
-    tally.add(f"size_bound, largest and difference_bound are not too small for {len(known):,} sets")
+    report.add(
+        f"size_bound, largest and difference_bound are not too small for {len(known):,} sets"
+    )
     others = min(len(known) - 1, MANY)
     for trial in range(trials if len(known) > 1 else 0):
         _check_nearest(structure, known, trial, rng)
-        tally.add(
+        report.add(
             f"nearest is not above the distance of {others:,} others, and its rival is as far as "
             "that"
         )
     for _ in range(min(trials, 10) if len(sets) > 1 else 0):
         _check_exchange(structure, sets, rng)
-        tally.add("exchange, for every set that is not the best")
+        report.add("exchange, for every set that is not the best")
     if len(known) > 1:
-        _check_run(structure, rng, tally, compiled)
-    tally.tell()
+        _check_run(structure, rng, report, compiled)
+    report.show()
 
 
-def _check_run(structure: StructureBase, rng: Any, tally: CheckReport, compiled: bool) -> None:
+def _check_run(structure: StructureBase, rng: Any, report: CheckReport, compiled: bool) -> None:
     """Run the structure as actions and answers of a problem, in both engines."""
     leaves = (*iter_leaves(structure.kernel()), *iter_leaves(structure.answer_kernel()))
     if any(isinstance(leaf, SIGNATURE) for leaf in leaves):
-        tally.add("a Python function, which is not compiled")
+        report.add("a Python function, which is not compiled")
         return
     problem = Problem(structure, None, Gaussian(1.0))
     setup = make_rule("uniform").bind(problem)
     initial = InitialState(problem, setup, NEVER)
-    check_engines(initial, rng.normal(size=structure.d), 30, 0, tally, compiled)
+    check_engines(initial, rng.normal(size=structure.d), 30, 0, report, compiled)
 
 
 def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None:
