@@ -170,7 +170,7 @@ def all_subclasses(base: type) -> Iterator[type]:
     for kind in base.__subclasses__():
         if kind.__module__.split(".")[0] == "combgame":
             yield from all_subclasses(kind)
-            if not kind.__name__.endswith(("Base", "Bracketed")):
+            if not kind.__name__.endswith(("Base", "BracketingStructure")):
                 yield kind
 
 
