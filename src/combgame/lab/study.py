@@ -20,8 +20,8 @@ from ..rewards.base import claimed_assumptions
 from ..rules import RuleBase
 from ..stopping.base import StoppingBase
 from ..storage import clock
+from ..storage.base import open_storage
 from ..storage.events import ChainedEvent, Event, chain_hash
-from ..storage.open import open_storage
 from . import corrections
 from .block_effects import replicates_of
 from .decision import Decision, make_decision
