@@ -1,7 +1,7 @@
-"""Messages about compiling, asked for without importing numba.
+"""Messages about compiling, without importing numba.
 
-While compiling takes longer than a moment, a line on the terminal or in the notebook says so, and
-everywhere a record of level INFO in the log. The module also says whether numba compiles here, and
+Compiling that takes longer than `MOMENT` is announced in one line on the terminal or in the
+notebook, and in a log record of level INFO. The module also says whether numba compiles here, and
 for which versions its accelerator (`numba/_private.py`) was tested.
 """
 

@@ -28,7 +28,7 @@ class BatchResult(NamedTuple):
 
 
 class RoundState(NamedTuple):
-    """What a round has decided.
+    """The decisions of a round.
 
     Attributes
     ----------

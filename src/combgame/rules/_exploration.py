@@ -1,4 +1,4 @@
-"""What rules share to explore: initial designs, forced exploration, draws from a posterior.
+"""Exploration: initial designs, forced exploration, and draws from a posterior.
 
 The initial design (INIT in Algorithm 1) is the list of actions played before the rule begins to
 choose. Forced exploration gives every arm a minimum of values, whatever a rule prefers; FWS and

@@ -103,9 +103,9 @@ class RegretRecorder(NamedTuple):
             self.scaled[a] += reward[a] * share
 
 
-def make_ledger(d: int, kept: bool) -> RegretRecorder | NoRegretRecorder:
+def make_recorder(d: int, recorded: bool) -> RegretRecorder | NoRegretRecorder:
     """Return the recorder of d arms."""
-    if not kept:
+    if not recorded:
         return NoRegretRecorder(False)
     return RegretRecorder(np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
 
@@ -329,7 +329,7 @@ class BoundCombGame:
             np.zeros(self.d),
             home,
             centre,
-            make_ledger(self.d, self.rule.track_regret),
+            make_recorder(self.d, self.rule.track_regret),
         )
 
     def resize(self, rule: CombGameKernel) -> CombGameKernel:
