@@ -304,6 +304,12 @@ class LLOO(LearnerBase):
         :math:`d \mu^2 \ln T`, or as large as without sparsification. "coarse" projects with the
         precision r, as in the paper, with the parameters corrected for it: M = 1, and there is no
         bound on the regret.
+
+    Examples
+    --------
+    >>> import combgame as cg
+    >>> cg.CombGame(LLOO(projection="approximate"))
+    CombGame(LLOO(projection='approximate'))
     """
 
     symmetric: ClassVar[bool] = True

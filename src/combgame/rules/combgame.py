@@ -392,6 +392,12 @@ class CombGame(RuleBase):
         "simultaneous": nature answers the sum of all w_s so far and does not know w_t. "nature":
         likewise, and the action is the best answer to nature's move, without a learner and without
         tracking.
+
+    Examples
+    --------
+    >>> import combgame as cg
+    >>> cg.CombGame(cg.Hedge(), tracking="D")
+    CombGame(Hedge(), tracking='D')
     """
 
     symmetric: ClassVar[bool] = True

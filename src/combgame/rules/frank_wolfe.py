@@ -440,6 +440,14 @@ class FrankWolfe(RuleBase):
     -----
     If every play has a batch effect, plays are chosen in blocks instead
     (`rules/frank_wolfe_blocks.py`), and these parameters are ignored.
+
+    Examples
+    --------
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> rule = FrankWolfe(exploration=1.0)
+    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=rule, runs=2, engine="python").answers
+    [(0,), (0,)]
     """
 
     symmetric: ClassVar[bool] = True

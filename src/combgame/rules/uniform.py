@@ -53,6 +53,13 @@ class Uniform(RuleBase):
     ----------
     start : {"covering", "full", "random-covering"}, default="covering"
         The initial design; see `CombGame`.
+
+    Examples
+    --------
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
+    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=Uniform(), runs=2, engine="python").answers
+    [(0,), (0,)]
     """
 
     symmetric: ClassVar[bool] = True
