@@ -1,4 +1,4 @@
-r"""AdaHedge on the simplex: exponential weights without a horizon [1]_.
+r"""AdaHedge on the simplex: exponential weights without a horizon.
 
 The rate is :math:`\eta_t = \ln|\mathcal A| / \Delta_{t-1}`, where :math:`\Delta` is the cumulative
 mixability gap :math:`\sum_s (m_s - \langle w_s, U_s \rangle)` and :math:`m_s = \frac{1}{\eta_s} \ln
@@ -6,11 +6,6 @@ mixability gap :math:`\sum_s (m_s - \langle w_s, U_s \rangle)` and :math:`m_s = 
 :math:`U_{s,A} = \langle 1_A, r_s \rangle`, with :math:`G = \sum_s r_s` the weights are products
 over the arms (`_exponential_weights.py`), and :math:`m_t = (\ln Z(\eta (G + r_t)) - \ln Z(\eta G))
 / \eta`, where :math:`Z(x) = \sum_A \exp \langle 1_A, x \rangle`.
-
-References
-----------
-.. [1] de Rooij, van Erven, Grünwald and Koolen. *Follow the Leader If You Can, Hedge If You Must*.
-   2014.
 """
 
 import math
@@ -80,7 +75,13 @@ class AdaHedgeKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AdaHedge(LearnerBase):
-    """Exponential weights over all actions with a self-tuning rate; anytime."""
+    """Exponential weights over all actions with a self-tuning rate [1]_; anytime.
+
+    References
+    ----------
+    .. [1] de Rooij, van Erven, Grünwald and Koolen. *Follow the Leader If You Can, Hedge If You
+       Must*. 2014.
+    """
 
     symmetric: ClassVar[bool] = True
     enumerates_actions: ClassVar[bool] = True

@@ -2,12 +2,8 @@ r"""Hedge on the simplex, made anytime by doubling (section 3.3 of the paper).
 
 The weights are :math:`w_{t,A} \propto \exp(\eta \sum_s U_{s,A})` with :math:`U_{t,A} = \langle 1_A,
 r_t \rangle` and :math:`\eta = \sqrt{8 \ln|\mathcal A| / T} / b`, where T is the length of the
-doubling epoch and b the largest range of U in it [1]_. Since :math:`\sum_s U_{s,A}` is a sum over
+doubling epoch and b the largest range of U in it. Since :math:`\sum_s U_{s,A}` is a sum over
 the arms of A, the weights are products (`_exponential_weights.py`).
-
-References
-----------
-.. [1] Cesa-Bianchi, Mansour and Stoltz. 2006.
 """
 
 import math
@@ -77,7 +73,7 @@ class HedgeKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hedge(LearnerBase):
-    """Exponential weights over all actions, in doubling epochs.
+    """Exponential weights over all actions, in doubling epochs [1]_.
 
     Epoch i ends at round ``floor(initial_horizon * horizon_factor**i)``.
 
@@ -87,6 +83,10 @@ class Hedge(LearnerBase):
         Length of the first epoch, T0 in the paper.
     horizon_factor : float, default=(3 + sqrt(5)) / 2
         Factor between epochs, b in the paper.
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, Mansour and Stoltz. 2006.
     """
 
     symmetric: ClassVar[bool] = True

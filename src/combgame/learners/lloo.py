@@ -1,4 +1,4 @@
-r"""LLOO: online optimisation with a local linear oracle [1]_.
+r"""LLOO: online optimisation with a local linear oracle (Garber and Hazan 2015).
 
 Section 3.4 of the paper and its lemma:
 
@@ -13,19 +13,15 @@ is the worst mass M of :math:`w_t` (Algorithm 2). The parameters are :math:`\gam
 + 1 / (18 d \mu^2)), 1)`, with :math:`\mu = \psi D / \phi` from the polytope, T the length of the
 doubling epoch, and the maximum of :math:`\|r\|` over the epoch so far.
 
-LLOO's original sparsification is an approximate projection ([1]_, Algorithm 2 with the local linear
-oracle, for the function :math:`\|y - x\|^2`), as the paper describes it. From a vertex on, y moves
-towards :math:`x = \tilde w_t` by steps :math:`1 / (2 \rho^2)`, :math:`\rho^2 = d \mu^2`. Each step
-exchanges a mass :math:`\min(\rho r_s / D, 1)`, :math:`r_s = D \exp(-(s - 1) / (8 \rho^2))`, of the
-worst vertices of y for the best vertex of all; then :math:`\|y - x\| \le r_s` (their Theorem 2),
-and y is a mixture of at most s vertices. Once y is within the precision, y and its mixture replace
-:math:`\tilde w_t` and :math:`w_t`: :math:`\tilde w_t` moves. The lemma in docs/algorithms.md says
-how precise y must be for LLOO's parameters to hold, and what M has to be if y is as coarse as in
-the paper's text.
-
-References
-----------
-.. [1] Garber and Hazan. 2015.
+LLOO's original sparsification is an approximate projection (Garber and Hazan 2015, Algorithm 2 with
+the local linear oracle, for the function :math:`\|y - x\|^2`), as the paper describes it. From a
+vertex on, y moves towards :math:`x = \tilde w_t` by steps :math:`1 / (2 \rho^2)`, :math:`\rho^2 = d
+\mu^2`. Each step exchanges a mass :math:`\min(\rho r_s / D, 1)`, :math:`r_s = D \exp(-(s - 1) / (8
+\rho^2))`, of the worst vertices of y for the best vertex of all; then :math:`\|y - x\| \le r_s`
+(their Theorem 2), and y is a mixture of at most s vertices. Once y is within the precision, y and
+its mixture replace :math:`\tilde w_t` and :math:`w_t`: :math:`\tilde w_t` moves. The lemma in
+docs/algorithms.md says how precise y must be for LLOO's parameters to hold, and what M has to be if
+y is as coarse as in the paper's text.
 """
 
 import math
@@ -284,7 +280,7 @@ class LLOOKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LLOO(LearnerBase):
-    r"""Online optimisation with a local linear oracle, in doubling epochs.
+    r"""Online optimisation with a local linear oracle [1]_, in doubling epochs.
 
     Epoch i ends at round ``floor(initial_horizon * horizon_factor**i)``.
 
@@ -304,6 +300,10 @@ class LLOO(LearnerBase):
         :math:`d \mu^2 \ln T`, or as large as without sparsification. "coarse" projects with the
         precision r, as in the paper, with the parameters corrected for it: M = 1, and there is no
         bound on the regret.
+
+    References
+    ----------
+    .. [1] Garber and Hazan. 2015.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Online Frank-Wolfe on the polytope of the actions [1]_, with the paper's rates; anytime.
+r"""Online Frank-Wolfe on the polytope of the actions, with the paper's rates; anytime.
 
 .. math::
 
@@ -8,10 +8,6 @@ r"""Online Frank-Wolfe on the polytope of the actions [1]_, with the paper's rat
 
 where :math:`A = \arg\min_A \langle 1_A, \nabla F_t(\tilde w_t) \rangle` and D is the diameter of
 the polytope.
-
-References
-----------
-.. [1] Hazan and Kale. *Projection-free Online Learning*. ICML 2012.
 """
 
 import math
@@ -74,12 +70,16 @@ class OFWKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OFW(LearnerBase):
-    """Online Frank-Wolfe on the polytope of the actions.
+    """Online Frank-Wolfe on the polytope of the actions [1]_.
 
     Parameters
     ----------
     sparsify : bool, default=True
         Whether the support is kept of order d.
+
+    References
+    ----------
+    .. [1] Hazan and Kale. *Projection-free Online Learning*. ICML 2012.
     """
 
     symmetric: ClassVar[bool] = True

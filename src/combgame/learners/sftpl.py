@@ -1,4 +1,4 @@
-r"""SFTPL, sampled follow-the-perturbed-leader [1]_: the learner of the paper's outlook.
+r"""SFTPL, sampled follow-the-perturbed-leader: the learner of the paper's outlook.
 
 :math:`w_{t+1}` is uniform over `n_samples` perturbed leaders
 :math:`\arg\max_A \langle 1_A, \sum_{s \le t} r_s + \rho_t v_j \rangle`. The :math:`v_j` are
@@ -12,10 +12,6 @@ regret of order :math:`t / \sqrt{n\_samples}` from the sampling.
 A learner does not draw from the run's random stream, so SFTPL has a generator of its own (Wichmann
 and Hill 1982). Its state is drawn from the run's generator when the run begins, so that runs are
 independent.
-
-References
-----------
-.. [1] Hazan and Minasyan. *Faster Projection-free Online Learning*. COLT 2020.
 """
 
 import math
@@ -117,12 +113,16 @@ class SFTPLKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SFTPL(LearnerBase):
-    """Sampled follow-the-perturbed-leader; anytime.
+    """Sampled follow-the-perturbed-leader [1]_; anytime.
 
     Parameters
     ----------
     n_samples : int, default=10
         Number of perturbed leaders in each round.
+
+    References
+    ----------
+    .. [1] Hazan and Minasyan. *Faster Projection-free Online Learning*. COLT 2020.
 
     Examples
     --------

@@ -10,8 +10,7 @@ best allocation so far [1]_. The next means begin with the actions and the mixtu
 References
 ----------
 .. [1] Ben-Ameur and Neto. *Acceleration of cutting-plane and column generation algorithms*.
-Networks
-   2007.
+   Networks 2007.
 """
 
 import math

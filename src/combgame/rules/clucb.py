@@ -1,14 +1,9 @@
-"""CLUCB [1]_, Algorithm 1: as a sampling rule, and with its own stopping rule.
+"""CLUCB, Algorithm 1 of Chen et al. (2014): as a sampling rule, and with its own stopping rule.
 
 After t rounds arm a has the radius rad_a = sigma_a sqrt(2 ln(4 n t^3 / delta) / N_a), where n is
 the number of arms. M is the best answer at the estimates, and M~ the best answer if the arms of M
 are taken at their lower bounds and the others at their upper bounds. If M~ = M, CLUCB stops;
 otherwise the arm of M xor M~ with the largest radius is played.
-
-References
-----------
-.. [1] Chen, Lin, King, Lyu and Chen. *Combinatorial Pure Exploration of Multi-Armed Bandits*. NIPS
-   2014.
 """
 
 import math
@@ -175,13 +170,18 @@ class OverlapKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CLUCB(RuleBase):
-    """CLUCB with its own stopping rule, which is used for the threshold "proved".
+    """CLUCB [1]_ with its own stopping rule, which is used for the threshold "proved".
 
     Parameters
     ----------
     delta : float, optional
         delta in the radii of the sampling rule. Defaults to the (smallest) delta of the run, which
         the stopping rule always uses.
+
+    References
+    ----------
+    .. [1] Chen, Lin, King, Lyu and Chen. *Combinatorial Pure Exploration of Multi-Armed Bandits*.
+       NIPS 2014.
 
     Examples
     --------

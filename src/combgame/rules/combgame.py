@@ -369,7 +369,7 @@ class BoundCombGame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CombGame(RuleBase):
-    """The paper's meta-algorithm.
+    """The meta-algorithm of the paper [1]_.
 
     Parameters
     ----------
@@ -392,6 +392,11 @@ class CombGame(RuleBase):
         "simultaneous": nature answers the sum of all w_s so far and does not know w_t. "nature":
         likewise, and the action is the best answer to nature's move, without a learner and without
         tracking.
+
+    References
+    ----------
+    .. [1] Jourdan, Mutný, Kirschner and Krause. *Efficient Pure Exploration for Combinatorial
+       Bandits with Semi-Bandit Feedback*. ALT 2021.
 
     Examples
     --------

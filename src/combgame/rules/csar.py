@@ -1,15 +1,10 @@
-"""CSAR [1]_, Algorithm 2: successive accepts and rejects within a fixed budget of T values.
+"""CSAR, Algorithm 2 of Chen et al. (2014): a fixed budget of T values.
 
 There are as many phases as arms, n. At the end of phase t every undecided arm has T_t = ceil((T -
 n) / ((1 + 1/2 + ... + 1/n) (n - t + 1))) values; then one arm is decided. It is the arm for which
 the best set among those that agree with the decisions so far has the largest lead over the best of
 those that disagree in this arm. The arm is accepted if it is in the former set, and rejected
 otherwise.
-
-References
-----------
-.. [1] Chen, Lin, King, Lyu and Chen. *Combinatorial Pure Exploration of Multi-Armed Bandits*. NIPS
-   2014.
 """
 
 import math
@@ -156,7 +151,7 @@ class SpentKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CSAR(RuleBase):
-    """Successive accepts and rejects within a budget of values.
+    """Successive accepts and rejects [1]_ within a budget of values.
 
     If plays are sets, the rest of the budget in rounds goes to the arms with fewest values. The
     threshold "csar" ends a run with the leader after `budget` rounds; nothing is proved about it.
@@ -165,6 +160,11 @@ class CSAR(RuleBase):
     ----------
     budget : int, default=1000
         Number of values.
+
+    References
+    ----------
+    .. [1] Chen, Lin, King, Lyu and Chen. *Combinatorial Pure Exploration of Multi-Armed Bandits*.
+       NIPS 2014.
 
     Examples
     --------

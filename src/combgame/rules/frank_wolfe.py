@@ -140,19 +140,16 @@ class FrankWolfeKernel(NamedTuple):
         Notes
         -----
         1. *Forced exploration.* If an arm has fewer values than the exploration floor, play the
-        action
-           that contains most such arms and return.
+           action that contains most such arms and return.
         2. *Pool of rivals.* Insert the current closest rival; the pool keeps those that were
-        closest
-           most recently.
+           closest most recently.
         3. *Evidence.* Compute :math:`f_J(N)`, the transportation cost of making rival :math:`J` as
-        good
-           as the leader, for every :math:`J` in the pool. If the stopping rule penalises rivals
-           differently, subtract the penalty that it forecasts for the end of the run.
+           good as the leader, for every :math:`J` in the pool. If the stopping rule penalises
+           rivals differently, subtract the penalty that it forecasts for the end of the run.
         4. *Gradient.* Weight the rivals by :math:`\exp(-\kappa_t (f_J - \min_K f_K))`, with
-           :math:`\kappa_t = \kappa / \sqrt{1 + t/t_0}`, and sum their gradients :math:`d(\hat\mu_a,
-           \lambda^J_a)`. A small multiple of :math:`1/N_a^2` breaks ties in favour of arms with few
-           values.
+           :math:`\kappa_t = \kappa / \sqrt{1 + t/t_0}`, and sum their gradients
+           :math:`d(\hat\mu_a, \lambda^J_a)`. A small multiple of :math:`1/N_a^2` breaks ties in
+           favour of arms with few values.
         5. *Oracle.* Play the action that maximises the resulting score.
 
         Because :math:`F = \min_J f_J` is concave and homogeneous, a step of size :math:`1/t` from

@@ -1,4 +1,4 @@
-"""FWS as published: Frank-Wolfe sampling [1]_, Algorithm 1.
+"""FWS as published: Frank-Wolfe sampling, Algorithm 1 of Wang et al. (2021).
 
 x(t) is a mixture of plays, and F(x) = min_J f_J(x). In rounds t for which floor(t / |X_0|) is a
 perfect square, or if the best answer is not unique, z(t) is uniform over X_0, a covering. In all
@@ -10,10 +10,6 @@ The publication is about plays of one arm, X_0 being all of them; here plays can
 rivals within r_t are found by enumerating the answers. The linear programme is a matrix game
 against these rivals. Plays and rivals enter it as they are best responses (a double oracle), so
 that plays are not enumerated.
-
-References
-----------
-.. [1] Wang, Tzeng and Proutiere. *Fast Pure Exploration via Frank-Wolfe*. NeurIPS 2021.
 """
 
 import math
@@ -297,9 +293,13 @@ def _listed(problem: ProblemLike) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FWS(RuleBase):
-    """FWS as published, for any plays and up to 50,000 answers.
+    """FWS as published [1]_, for any plays and up to 50,000 answers.
 
     `FrankWolfe` is this package's variant of it.
+
+    References
+    ----------
+    .. [1] Wang, Tzeng and Proutiere. *Fast Pure Exploration via Frank-Wolfe*. NeurIPS 2021.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""GCB-PE [1]_ under semi-bandit feedback.
+"""GCB-PE (Chen, Du and Kuroki 2020) under semi-bandit feedback.
 
 A covering ("global observer set") is played again and again. After n passes the answer with the
 largest estimated value is returned if it leads the second best by more than 2 L_p rad_n, where
@@ -6,10 +6,6 @@ rad_n = scale beta_sigma sqrt(2 ln(4 n^2 e^2 / delta) / n) and L_p = sqrt(max |I
 appendix on implementation). beta_sigma^2 = max over signs of ||1/N * sum_i S_{A_i}^T eta_i||^2:
 every sign belongs to one arm, so equal signs per arm are best, and beta_sigma^2 is the number of
 arms, at any d.
-
-References
-----------
-.. [1] Chen, Du and Kuroki. *Combinatorial pure exploration with partial linear feedback*. 2020.
 """
 
 import math
@@ -150,7 +146,7 @@ class LeadKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GCBPE(RuleBase):
-    """GCB-PE with its own stopping rule.
+    """GCB-PE [1]_ with its own stopping rule.
 
     Parameters
     ----------
@@ -162,6 +158,10 @@ class GCBPE(RuleBase):
         the paper; a run draws its own.
     covering_seed : int, default=0
         Seed of the random covering.
+
+    References
+    ----------
+    .. [1] Chen, Du and Kuroki. *Combinatorial pure exploration with partial linear feedback*. 2020.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""P-FWS as published: perturbed Frank-Wolfe sampling [1]_.
+"""P-FWS as published: perturbed Frank-Wolfe sampling (Tzeng et al. 2023).
 
 X_0 is a covering, played once in rounds 1, ..., |X_0|. After that, in rounds t for which
 floor(t / |X_0|) is a perfect square, the next action of X_0, in turn, is played. Otherwise the
@@ -12,11 +12,6 @@ The public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) d
 never true; shares are N / sum N; d takes the place of |X_0|; points of the ball have a uniform
 radius; the rival is the nearest of some that are drawn (`stopping/sampled_alternatives.py`), and
 its gradient is divided by the squares of unperturbed shares.
-
-References
-----------
-.. [1] Tzeng, Wang, Proutiere and Lu. *Closing the Computational-Statistical Gap in Best Arm
-   Identification for Combinatorial Semi-bandits*. NeurIPS 2023.
 """
 
 import math
@@ -127,7 +122,7 @@ class PFWSKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PFWS(RuleBase):
-    """P-FWS as published, with exact nearest alternatives.
+    """P-FWS as published [1]_, with exact nearest alternatives.
 
     `FrankWolfe` is this package's variant of it.
 
@@ -137,6 +132,11 @@ class PFWS(RuleBase):
         If given, the rule does as its public code does, with this number of randomly drawn rivals
         (4,999 in its experiments on E20). `SampledAlternatives` is the stopping rule that goes with
         it.
+
+    References
+    ----------
+    .. [1] Tzeng, Wang, Proutiere and Lu. *Closing the Computational-Statistical Gap in Best Arm
+       Identification for Combinatorial Semi-bandits*. NeurIPS 2023.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""TS-Explore [1]_ as a sampling rule.
+"""TS-Explore (Wang and Zhu 2022) as a sampling rule.
 
 After t rounds L = ln(12 |I|^2 t^2 / delta). M = ceil(L / q) draws are made from the posterior,
 widened by C = L / phi(q)^2: N(mean_a, C sigma_a^2 / N_a), where a standard normal exceeds phi(q)
@@ -7,10 +7,6 @@ rewards, 1/2 for values 0 or 1; if none is stated, `draw_means` draws.) Each dra
 answer. The one that leads the best answer at the estimates by most, in its own draw, is the rival,
 and the arm with the fewest values among those in which the two differ is played. If no draw has
 another answer, TS-Explore stops.
-
-References
-----------
-.. [1] Wang and Zhu. *Thompson Sampling for (Combinatorial) Pure Exploration*. ICML 2022.
 """
 
 import math
@@ -122,7 +118,7 @@ class ThompsonKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Thompson(RuleBase):
-    """Draw from a widened posterior, and tell apart the rival that leads by most in its draw.
+    """Draw from a widened posterior, and tell apart the rival that leads by most in its draw [1]_.
 
     Parameters
     ----------
@@ -142,6 +138,10 @@ class Thompson(RuleBase):
     probability at most 2 e^-L, and a draw is off by as much with probability q. 4 is C / N_a read
     for values in [0, 1], for which sigma is at most 1/2. It is not known whether the authors mean 1
     or 4.
+
+    References
+    ----------
+    .. [1] Wang and Zhu. *Thompson Sampling for (Combinatorial) Pure Exploration*. ICML 2022.
 
     Examples
     --------

@@ -1,14 +1,7 @@
 """Top two: a leader, a challenger, and a play that tells them apart.
 
-TTTS [1]_, EB-TC [2]_, TTUCB [3]_ and the split of the plays [4]_. These papers are about single
+The papers behind `TopTwo` are about single
 arms; docs/algorithms.md says what is played if plays are sets.
-
-References
-----------
-.. [1] Russo. *Simple Bayesian Algorithms for Best Arm Identification*. COLT 2016. .. [2] Jourdan,
-Degenne, Baudry, de Heide and Kaufmann. *Top Two Algorithms Revisited*. NeurIPS 2022. .. [3] Jourdan
-and Degenne. *Non-Asymptotic Analysis of a UCB-based Top Two Algorithm*. NeurIPS 2023. .. [4] You,
-Qin, Wang and Yang. *Information-Directed Selection for Top-Two Algorithms*. COLT 2023.
 """
 
 from dataclasses import dataclass
@@ -206,13 +199,13 @@ class TopTwo(RuleBase):
     Parameters
     ----------
     leader : {"best", "ucb", "sample"}, default="best"
-        The best answer at the estimates (EB), at upper confidence bounds (TTUCB), or at a draw from
-        the posterior (TTTS).
+        The best answer at the estimates (EB [2]_), at upper confidence bounds (TTUCB [3]_), or at a
+        draw from the posterior (TTTS [1]_).
     challenger : {"nearest", "sample"}, default="nearest"
-        The nearest alternative (TC), or the best answer at a draw in which that is not the leader
-        (TTTS).
+        The nearest alternative (TC [2]_), or the best answer at a draw in which that is not the
+        leader (TTTS).
     beta : float, optional
-        Probability that the arm is one of the leader's. By default it is in proportion to the
+        Probability that the arm is one of the leader's. By default [4]_ it is in proportion to the
         evidence that each arm bears.
     max_resamples : int, default=100
         Number of draws after which the nearest alternative is the challenger.
@@ -220,6 +213,16 @@ class TopTwo(RuleBase):
         Forced exploration; see `FrankWolfe`.
     bonus : {"stylised", "theory"} or ExplorationBonus, default="stylised"
         The exploration bonus; see `CombGame`.
+
+    References
+    ----------
+    .. [1] Russo. *Simple Bayesian Algorithms for Best Arm Identification*. COLT 2016.
+    .. [2] Jourdan, Degenne, Baudry, de Heide and Kaufmann. *Top Two Algorithms Revisited*. NeurIPS
+       2022.
+    .. [3] Jourdan and Degenne. *Non-Asymptotic Analysis of a UCB-based Top Two Algorithm*. NeurIPS
+       2023.
+    .. [4] You, Qin, Wang and Yang. *Information-Directed Selection for Top-Two Algorithms*. COLT
+       2023.
 
     Examples
     --------

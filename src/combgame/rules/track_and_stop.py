@@ -1,12 +1,8 @@
-"""Track-and-Stop: follow the optimal allocation of the estimates [1]_.
+"""Track-and-Stop: follow the optimal allocation of the estimates.
 
 The allocation is computed again whenever the rounds have grown by a factor, by the method of
 `complexity` and to a certified gap (`_allocation.py`). It is tracked on arms by one oracle call, as
 in `product_adahedge.py`.
-
-References
-----------
-.. [1] Garivier and Kaufmann. *Optimal Best Arm Identification with Fixed Confidence*. COLT 2016.
 """
 
 import math
@@ -68,7 +64,7 @@ class TrackAndStopKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrackAndStop(RuleBase):
-    """Follow the optimal allocation of the estimates.
+    """Follow the optimal allocation of the estimates [1]_.
 
     Parameters
     ----------
@@ -81,6 +77,11 @@ class TrackAndStop(RuleBase):
         Track t times the current shares ("D"), or the sum of all shares so far ("C").
     exploration, exploration_delay : float
         Forced exploration; see `FrankWolfe`.
+
+    References
+    ----------
+    .. [1] Garivier and Kaufmann. *Optimal Best Arm Identification with Fixed Confidence*. COLT
+    2016.
 
     Examples
     --------
