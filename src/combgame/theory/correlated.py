@@ -230,7 +230,7 @@ class CorrelatedProblem:
     def characteristic_time(
         self, means: Any, tolerance: float = 0.01, steps: int = STEPS
     ) -> CorrelatedTime:
-        """Compute 1/D_nu, D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2.
+        """Compute the characteristic time 1/D_nu.
 
         Parameters
         ----------
@@ -251,8 +251,9 @@ class CorrelatedProblem:
         InputError
             If an argument is not valid, or the two best answers are tied.
 
-        Notes ----- AdaHedge plays against the nearest alternative. The weights of the best round
-        bound D_nu from below, and the mean gains bound it from above.
+        Notes ----- D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2.
+        AdaHedge plays against the nearest alternative. The weights of the best round bound D_nu
+        from below, and the mean gains bound it from above.
         """
         tolerance = check_positive("tolerance", tolerance, of="characteristic_time")
         steps = check_int("steps", steps, 1, of="characteristic_time")
