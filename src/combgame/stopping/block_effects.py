@@ -225,11 +225,13 @@ def unknown_part() -> UnknownVarianceBatchKernel:
     return UnknownVarianceBatchKernel(SCALES.copy(), line)
 
 
-def watching(problem: Problem, epsilon: float) -> Any:
+def batch_kernel_maker(problem: Problem, epsilon: float) -> Any:
     """How a game gets its judge."""
     d, shift = problem.d, epsilon / problem.answers.max_size()
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         sigma = (
             KnownVarianceBatchKernel(SCALES.copy())
             if problem.rewards.variance_known
@@ -249,7 +251,7 @@ def watching(problem: Problem, epsilon: float) -> Any:
         )
         return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel
 
 
 PROVED = Message(
@@ -284,8 +286,8 @@ def block_effect_stopping(
         why = with_note(why, text, epsilon=epsilon)
     answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
     rests = ProofRequirements(answers, (), ("assumptions", "spread"))
-    watch = watching(problem, epsilon)
-    return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)
+    make_kernel = batch_kernel_maker(problem, epsilon)
+    return Stopping("mixture", constant, make_kernel, why, epsilon=epsilon, rests=rests)
 
 
 def only_mixture(threshold: str) -> InputError:

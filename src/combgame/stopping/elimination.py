@@ -49,7 +49,7 @@ def with_elimination(
         what = "a single one with eliminate=True, because what is discarded depends on it"
         raise invalid_argument("delta", list(deltas), what)
 
-    def watch(kernel: ProblemKernel, level: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(kernel: ProblemKernel, level: Threshold, stats: Statistics) -> ProblemKernel:
         members = np.array([vector(chosen, problem.d) for chosen in problem.answers.to_list(LIMIT)])
         left = listed_part(members)
         return kernel._replace(
@@ -58,7 +58,7 @@ def with_elimination(
         )  # nature too may only choose among those that are left
 
     rests = usual.rests._replace(answers=("sets", *usual.rests.answers[1:]))
-    return usual._replace(make_kernel=watch, rests=rests)
+    return usual._replace(make_kernel=make_kernel, rests=rests)
 
 
 @kernel(StoppingDefaults)

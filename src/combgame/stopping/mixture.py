@@ -15,7 +15,6 @@ from ..problem import Problem
 from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions, spread_of
 from ..rewards.gaussian import gaussian_part
-from ._penalty_forecast import PenaltyForecastKernel, blind, foresight
 from .base import (
     ConstantPenalty,
     ProofRequirements,
@@ -25,7 +24,14 @@ from .base import (
     with_note,
 )
 from .mixture_bernoulli import coins
-from .mixture_pairs import KnownVariancePairKernel, PairEvidence, PairStoppingKernel
+from .mixture_pairs import (
+    KnownVariancePairKernel,
+    PairEvidence,
+    PairStoppingKernel,
+    PenaltyForecastKernel,
+    no_forecast,
+    penalty_forecast,
+)
 from .mixture_sets import judging
 from .mixture_shared_variance import shared
 from .mixture_unknown_variance import students
@@ -116,13 +122,13 @@ def pair_scales() -> tuple[Floats, Floats, Floats, Floats]:
     return prior, cost, sided, np.r_[np.zeros(len(SCALES)), JOINT[:, 0]]
 
 
-def _judge(
+def _pair_kernel(
     problem: Problem,
     deltas: Sequence[float],
     threshold: Threshold,
     rewards: RewardKernel,
     pairs: PairEvidence,
-    foresight: PenaltyForecastKernel,
+    forecast: PenaltyForecastKernel,
     epsilon: float = 0.0,
 ) -> PairStoppingKernel:
     mean, weight, sign, rival, other, alternative = np.zeros((6, problem.d))
@@ -130,7 +136,7 @@ def _judge(
         threshold,
         rewards,
         pairs,
-        foresight,
+        forecast,
         epsilon / problem.answers.max_size(),
         _floor(threshold, deltas),
         mean,
@@ -154,14 +160,16 @@ def _box(problem: Problem, epsilon: float = 0.0) -> tuple[Floats, Floats]:
     return (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
 
 
-def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
+def _gaussian_mixture(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
     """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
     exchanges.
     """
     d, swaps = problem.d, problem.answers.neighbourhood().is_swap
     low, high = _box(problem, epsilon)
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         rewards = gaussian_part(np.ones(d), low, high)
         if not swaps:
             prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
@@ -192,36 +200,44 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
                 np.zeros((8, scales)),
                 np.zeros(1),
             )
-            ahead = foresight(variance, prior, cost, sided, joint, _floor(threshold, deltas))
+            forecast = penalty_forecast(
+                variance, prior, cost, sided, joint, _floor(threshold, deltas)
+            )
         elif problem.rewards.variance_shared:
             prior, cost, sided, joint = pair_scales()
             pairs = shared(stats, low, high, prior, cost, sided, joint)
             believed = kernel.rewards.spreads.believed  # type: ignore[attr-defined]
-            ahead = foresight(believed, prior, cost, sided, joint, _floor(threshold, deltas))
+            forecast = penalty_forecast(
+                believed, prior, cost, sided, joint, _floor(threshold, deltas)
+            )
         else:
             pairs = students(stats, kernel.rewards.spreads.believed, low, high)  # type: ignore[attr-defined]
-            ahead = blind(d)
-        stopping_kernel = _judge(problem, deltas, threshold, rewards, pairs, ahead, epsilon)
+            forecast = no_forecast(d)
+        stopping_kernel = _pair_kernel(
+            problem, deltas, threshold, rewards, pairs, forecast, epsilon
+        )
         return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel
 
 
-def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
+def _bernoulli_mixture(problem: Problem, deltas: Sequence[float]) -> Any:
     """How a game of values 0 or 1 gets its judge."""
     if not problem.answers.neighbourhood().is_swap:
         return penalised(
             problem, lambda kernel: BernoulliPenalty(np.zeros(problem.d), np.zeros(problem.d))
         )
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         pairs = coins(stats, *_box(problem))
-        stopping_kernel = _judge(
-            problem, deltas, threshold, kernel.rewards, pairs, blind(problem.d)
+        stopping_kernel = _pair_kernel(
+            problem, deltas, threshold, kernel.rewards, pairs, no_forecast(problem.d)
         )
         return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel
 
 
 POOLED = Message(
@@ -296,15 +312,15 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
             rewards=type(rewards).__name__,
         )
     if rivals is not None:  # each has its share of delta
-        watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
+        make_kernel, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
         if (
             not rewards.variance_known
         ):  # weighed means may lead where means do not (docs/thresholds.md)
             union = -math.log1p(-0.5 * deltas[0])
     elif needs is Assumption.BINARY:
-        watch = _tossing(problem, deltas)
+        make_kernel = _bernoulli_mixture(problem, deltas)
     else:
-        watch = _mixing(problem, deltas, epsilon)
+        make_kernel = _gaussian_mixture(problem, deltas, epsilon)
     constant = ConstantPenalty(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
@@ -316,4 +332,4 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         )
     answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
     rests = ProofRequirements(answers, (), ("assumptions", "divergence", "spread"))
-    return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)
+    return Stopping("mixture", constant, make_kernel, why, epsilon=epsilon, rests=rests)

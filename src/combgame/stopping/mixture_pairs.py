@@ -5,17 +5,21 @@ those of values with a known spread.
 import math
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against, differ
 from ..engine.protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
 from ..engine.state import Fixed, Floats, Ints, RoundState
 from ..engine.statistics import Statistics
 from ..rewards.base import swapped
-from ._penalty_forecast import PenaltyForecastKernel
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
 LOG_TWO = math.log(2.0)
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
+FIRST = 20.0  # s to begin with
+LONGEST = 50.0  # an end beyond so many times the present is not believed
+LEAST = 0.3  # of a likelihood ratio: what less than that says of the end is not believed
 
 
 @jitable
@@ -471,6 +475,74 @@ def beyond(
     return False
 
 
+class PenaltyForecastKernel(NamedTuple):
+    variance: Floats
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
+    joint: Fixed  # c of a direction that both arms share; 0: there is none
+    cost: Fixed  # ln 1/chance of each, less what its one-sidedness gains
+    goal: float  # what the evidence must exceed
+    scale: Floats  # float64[1]: s
+
+    def expect(self, stats: Statistics, mean: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """s, from the nearest rival: where the evidence against it would be enough. One step of a
+        fixed point at a time; 0 if nothing can be foreseen.
+        """
+        lead, blur, s = 0.0, 0.0, self.scale[0]
+        if self.cost.size == 0:
+            return 0.0
+        for i in range(n):
+            lead -= sign[i] * mean[arms[i]]
+            if not (stats.counts[arms[i]] > 0.0 and self.variance[arms[i]] < math.inf):
+                return 0.0
+            blur += self.variance[arms[i]] / stats.counts[arms[i]]
+        if lead > 0.0:
+            ratio = 0.5 * lead * lead / blur
+            charges = max(s * ratio - self.charged(stats, mean, arms, sign, n), 0.0)
+            self.scale[0] = min(max((self.goal + charges) / max(ratio, LEAST), 1.0), LONGEST)
+        return float(self.scale[0])
+
+    def charged(self, stats: Statistics, mean: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """The evidence against a rival, less its charges, at s times the counts."""
+        lead, most = 0.0, -math.inf
+        for i in range(n):
+            lead -= sign[i] * mean[arms[i]]
+        lead = max(lead, 0.0)
+        for k in range(self.cost.size):
+            blur, pull, square, spare, noise, fees = 0.0, 0.0, 0.0, 0.0, 0.0, self.cost[k]
+            for i in range(n):
+                a = arms[i]
+                many, c = self.scale[0] * stats.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
+                if not many > 0.0:
+                    return 0.0
+                v, share = self.variance[a], c / (many + c)
+                blur += v * (many + c) / (many * many)
+                pull += v * c / many
+                square += v * c * share
+                spare += v * many * share
+                noise += v / n
+                fees += 0.5 * math.log1p(many / c)
+            if self.joint[k] > 0.0:
+                base = self.joint[k] * noise
+                blur -= pull * pull / (spare + base + square)
+                fees += 0.5 * math.log1p(spare / base)
+            most = max(most, 0.5 * lead * lead / blur - fees)
+        return float(most)
+
+
+def penalty_forecast(
+    variance: Floats, prior: Floats, cost: Floats, sided: Floats, joint: Floats, goal: float
+) -> PenaltyForecastKernel:
+    # ln(2 Phi) of an arm that is far from its mean
+    gain = math.log(2.0) * (sided.sum(axis=0) + (joint > 0.0))
+    return PenaltyForecastKernel(variance, prior, joint, cost - gain, goal, np.full(1, FIRST))
+
+
+def no_forecast(d: int) -> PenaltyForecastKernel:
+    """Nothing is foreseen."""
+    none = np.zeros(0)
+    return PenaltyForecastKernel(np.ones(d), np.zeros((2, 0)), none, none, 0.0, np.full(1, FIRST))
+
+
 @kernel(StoppingDefaults)
 class PairStoppingKernel(NamedTuple):
     """Where answers differ by exchanges: the least of the mixture over all pairs; or that of some
@@ -480,7 +552,7 @@ class PairStoppingKernel(NamedTuple):
     threshold: Threshold
     rewards: RewardKernel  # by which the nearest pair is found
     pairs: PairEvidence
-    foresight: PenaltyForecastKernel
+    forecast: PenaltyForecastKernel
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -558,12 +630,12 @@ class PairStoppingKernel(NamedTuple):
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
         n = differ(best, rival, self.arms, self.sign)
-        return self.foresight.expect(stats, self.mean, self.arms, self.sign, n)
+        return self.forecast.expect(stats, self.mean, self.arms, self.sign, n)
 
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
-        return self.foresight.charged(stats, self.mean, arms, sign, n)
+        return self.forecast.charged(stats, self.mean, arms, sign, n)
 
     def least_evidence(
         self,

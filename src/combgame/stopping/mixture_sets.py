@@ -29,9 +29,8 @@ from ..problem import Problem
 from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions
 from ..rewards.gaussian import gaussian_part
-from ._penalty_forecast import FIRST, LEAST, LONGEST
 from ._set_evidence import GaussianSetEvidenceKernel, coin_weigher, conjugates
-from .mixture_pairs import tail
+from .mixture_pairs import FIRST, LEAST, LONGEST, tail
 from .variance import spreads_of
 
 ONE_SIDED = 1.0  # what one-sidedness gains every arm's own mixture, roughly
@@ -145,7 +144,7 @@ class SetPenaltyForecastKernel(NamedTuple):
         return float(value - fees)
 
 
-def set_foresight(
+def set_penalty_forecast(
     variance: Floats, prior: Floats, cost: Floats, steady: Floats, shared: float, goal: float
 ) -> SetPenaltyForecastKernel:
     return SetPenaltyForecastKernel(variance, prior, cost, steady, shared, goal, np.full(1, FIRST))
@@ -196,7 +195,7 @@ class SetStoppingKernel(NamedTuple):
     weigher: SetEvidenceKernel
     spreads: ScaleSource
     rivals: UnionBound
-    foresight: SetPenaltyForecastKernel
+    forecast: SetPenaltyForecastKernel
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -283,7 +282,7 @@ class SetStoppingKernel(NamedTuple):
     ) -> float:
         n, odds = differ(best, rival, self.arms, self.sign), self.rivals.log_weight(best, rival)
         own, even = self.weigher.mean[0], self.weigher.mean[1]
-        return self.foresight.expect(stats, own, even, self.arms, self.sign, n, odds)
+        return self.forecast.expect(stats, own, even, self.arms, self.sign, n, odds)
 
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
@@ -294,7 +293,7 @@ class SetStoppingKernel(NamedTuple):
             self.spare[arms[i]] = 1.0 - self.leader[arms[i]]
         odds = self.rivals.log_weight(self.leader, self.spare)
         own, even = self.weigher.mean[0], self.weigher.mean[1]
-        return self.foresight.charged(stats, own, even, arms, sign, n, odds)
+        return self.forecast.charged(stats, own, even, arms, sign, n, odds)
 
     def least_evidence(
         self,
@@ -336,7 +335,9 @@ def judging(
     stated = problem.rewards.sub_gaussian_scale(d) ** 2 if known else np.ones(d)
     exact = Assumption.BINARY in claimed_assumptions(problem.rewards) and epsilon == 0.0
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         steady = STEADY * float(problem.actions.max_size()) ** 2
         low, high, variance = (x.copy() for x in (*box, stated))  # nobody else's
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
@@ -375,7 +376,7 @@ def judging(
             weigher,
             spreads,
             deep_copy(rivals),
-            set_foresight(noise, prior, cost, steady, SHARED, floor),
+            set_penalty_forecast(noise, prior, cost, steady, SHARED, floor),
             epsilon / problem.answers.max_size(),
             floor,
             mean,
@@ -390,4 +391,4 @@ def judging(
         )
         return kernel._replace(stopping=kernel_)
 
-    return watch
+    return make_kernel

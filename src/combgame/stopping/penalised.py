@@ -196,9 +196,11 @@ def penalised_kernel(
 def penalised(problem: Problem, fees: Callable[[ProblemKernel], Penalty]) -> Any:
     """How a game gets a judge that takes fees off its own likelihood ratio."""
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         return kernel._replace(
             stopping=penalised_kernel(problem, threshold, fees(kernel), kernel.rewards)
         )
 
-    return watch
+    return make_kernel

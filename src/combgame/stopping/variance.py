@@ -436,9 +436,9 @@ def spreads_of(
 
 def estimated_variance(problem: Problem, threshold: Threshold) -> Stopping:
     """The stylised threshold, with estimated variances."""
-    watch = penalised(problem, lambda kernel: PluginKernel(1.0))
+    make_kernel = penalised(problem, lambda kernel: PluginKernel(1.0))
     why = Message(
         "stylised-variances",
         "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it",
     )
-    return Stopping("stylised", threshold, watch, Validity(False, why))
+    return Stopping("stylised", threshold, make_kernel, Validity(False, why))
