@@ -506,9 +506,9 @@ def least_time(problem: Problem, means: Any) -> Complexity:
 def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:
     """Return ln(1/(2.4 delta)) / D_nu, a lower bound on the rounds of delta-correct rules.
 
-    It bounds their expected number of rounds. D_nu is taken at the upper end of its certified interval. The result is NaN for
-    `Assumption.SURROGATE`: the Gaussian divergence is at most the true one, so D_nu is too small
-    for such a statement.
+    It bounds their expected number of rounds. D_nu is taken at the upper end of its certified
+    interval. The result is NaN for `Assumption.SURROGATE`: the Gaussian divergence is at most the
+    true one, so D_nu is too small for such a statement.
     """
     if Assumption.SURROGATE in claimed_assumptions(problem.rewards):
         return float("nan")

@@ -219,8 +219,9 @@ def _within(
 def _drawn(x: Floats, blur: Floats, factor: Any, about: bool, rng: Random, draws: int) -> Floats:
     """Draw the means of estimates x with variances blur times factor.
 
-    The result has shape (draws, len(x)). The means are taken to be normal about an unknown value (or about 0, if not `about`), with a
-    standard deviation that is drawn from its posterior given x.
+    The result has shape (draws, len(x)). The means are taken to be normal about an unknown value
+    (or about 0, if not `about`), with a standard deviation that is drawn from its posterior given
+    x.
     """
     noise, told = rng.standard_normal((draws, x.size)), np.isfinite(blur)
     scale = math.sqrt(blur[told].max()) + float(np.ptp(x[told]))
