@@ -145,7 +145,7 @@ class ContrastsKernel(NamedTuple):
     def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
-        """Return the least evidence of any pair in which the rival differs, a lower bound on its evidence."""
+        """Return a lower bound on the evidence: the least of any pair in which answers differ."""
         least = math.inf
         for k in range(n):
             for m in range(n):
@@ -188,7 +188,7 @@ class BatchStoppingKernel(NamedTuple):
     spare: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
-        """Return the evidence for the leader, recomputed if a block was completed or the leader changed."""
+        """Return the evidence, recomputed if a block was completed or the leader changed."""
         same = self.stamp[0] == stats.batch.done[0]
         for a in range(state.leader.size):
             same = same and self.last[0, a] == state.leader[a]

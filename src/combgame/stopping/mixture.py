@@ -1,4 +1,4 @@
-"""The method of mixtures."""
+"""The mixture threshold: the method of mixtures for all rewards and structures."""
 
 import math
 from collections.abc import Sequence
@@ -40,13 +40,15 @@ from .variance import VARIANCE_SHARE, VarianceBound, spreads_of
 
 
 class MixturePenalty(NamedTuple):
-    """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all
-    of them at once.
+    """The penalties of the Gaussian mixture, at the scale that suits the last rival best.
+
+    The bound holds for all scales at once (Theorem 1 of docs/thresholds.md), so the choice may
+    depend on the data.
     """
 
     spreads: VarianceBound
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
-    cost: Fixed  # ln 1/chance of each
+    cost: Fixed  # ln 1/p of each scale, p its weight
 
     def update(
         self,
@@ -57,6 +59,7 @@ class MixturePenalty(NamedTuple):
         weight: Floats,
         fee: Floats,
     ) -> float:
+        """Write weights and penalties of the chosen scale; return its ln 1/p."""
         self.spreads.update(stats)
         variance = self.spreads.variance
         chosen = self.suit(stats, mean, variance, best, rival)
@@ -70,8 +73,9 @@ class MixturePenalty(NamedTuple):
     def suit(
         self, stats: Statistics, mean: Floats, variance: Floats, best: Floats, rival: Floats
     ) -> int:
-        """Where the evidence against the last rival, less its fees, is largest (of free means: it
-        is only a choice).
+        """Return the scale that suits the last rival best.
+
+        The evidence against that rival, less its penalties, is largest at this scale. Bounds on the means are ignored, since this is only a choice.
         """
         scale, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
@@ -91,10 +95,10 @@ class MixturePenalty(NamedTuple):
         return scale
 
 
-# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the
-# mixture: c for arms of the leading answer and for the others, whether their priors are one-sided,
-# and the chance of the scale. The last two are for arms that are known far more precisely than
-# others, such as a leader that is in every play, against many rivals.
+# The scales of the mixture, chosen before the data, one per row: c (the number of values that the
+# prior of an arm is worth) for arms of the leading answer and for the others, whether their priors
+# are one-sided, and the weight of the scale. The last two are for arms that are known far more
+# precisely than others, such as a leader that is in every play against many rivals.
 SCALES = np.array(
     [
         (3.0, 1.0, 1, 1, 0.25),
@@ -107,15 +111,16 @@ SCALES = np.array(
 )
 
 
-# of the pairs of an exchange: what the chances above are then, and more scales: c of a direction
-# that both arms share, and the chance. Each arm is normal about it, with OWN times that c.
+# For the pairs of an exchange: the weights of the scales above, and further scales, with c of a
+# direction that both arms share, and the weight. Each arm is normal about that direction, with OWN
+# times that c.
 APART = np.array([0.16, 0.12, 0.08, 0.02, 0.14, 0.03])
 JOINT = np.array([(5.0, 0.1), (50.0, 0.15), (500.0, 0.2)])
 OWN = 30.0
 
 
 def pair_scales() -> tuple[Floats, Floats, Floats, Floats]:
-    """All scales of pairs: c of either arm, ln 1/chance, sides, and c of the shared direction."""
+    """Return the scales of pairs: c of either arm, ln 1/p, sides, and c of the shared direction."""
     prior = np.vstack([SCALES[:, :2], OWN * JOINT[:, :1].repeat(2, axis=1)]).T.copy()
     sided = np.vstack([SCALES[:, 2:4], np.zeros((len(JOINT), 2))]).T.copy()
     cost = -np.log(np.r_[APART, JOINT[:, 1]])
@@ -131,6 +136,7 @@ def _pair_kernel(
     forecast: PenaltyForecastKernel,
     epsilon: float = 0.0,
 ) -> PairStoppingKernel:
+    """Return the stopping kernel of exchanges with this evidence of pairs."""
     mean, weight, sign, rival, other, alternative = np.zeros((6, problem.d))
     return PairStoppingKernel(
         threshold,
@@ -150,19 +156,20 @@ def _pair_kernel(
 
 
 def _floor(threshold: Threshold, deltas: Sequence[float]) -> float:
-    """Below it nothing stops."""
+    """Return the lowest threshold, below which nothing stops."""
     return min(threshold.critical_value(0, index) for index in range(len(deltas)))
 
 
 def _box(problem: Problem, epsilon: float = 0.0) -> tuple[Floats, Floats]:
-    """The means that are possible; all of them, if the leader's are lifted."""
+    """Return the bounds on the means; there are none if the leader's means are shifted."""
     end = np.full(problem.d, np.inf)
     return (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
 
 
 def _gaussian_mixture(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
-    """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
-    exchanges.
+    """Return the function that installs the stopping kernel of the Gaussian mixture.
+
+    If answers differ by exchanges, the kernel evaluates pairs of arms.
     """
     d, swaps = problem.d, problem.answers.neighbourhood().is_swap
     low, high = _box(problem, epsilon)
@@ -222,7 +229,7 @@ def _gaussian_mixture(problem: Problem, deltas: Sequence[float], epsilon: float)
 
 
 def _bernoulli_mixture(problem: Problem, deltas: Sequence[float]) -> Any:
-    """How a game of values 0 or 1 gets its judge."""
+    """Return the function that installs the stopping kernel for values 0 or 1."""
     if not problem.answers.neighbourhood().is_swap:
         return penalised(
             problem, lambda kernel: BernoulliPenalty(np.zeros(problem.d), np.zeros(problem.d))
@@ -266,16 +273,18 @@ PROVED = {
 
 
 def _rivals(problem: Problem, epsilon: float) -> UnionBound | None:
-    """The rivals, each with a share of delta, if they are known one by one. (A class that inherits
-    its rivals may have other sets.)
+    """Return the rivals, each with its share of delta, if they are known one by one.
+
+    A class that inherits the method from a structure may have other sets.
     """
     known = _counted(problem, epsilon) and "rivals" in vars(type(problem.answers))
     return problem.answers.union_bound() if known else None
 
 
 def _counted(problem: Problem, epsilon: float) -> bool:
-    """Whether there is one unit in which the means of all arms can be counted: then less evidence
-    comes of a larger one.
+    """Return whether the means of all arms can be counted in one unit.
+
+    A larger unit then gives less evidence.
     """
     if problem.rewards.variance_known:
         return True
@@ -288,8 +297,10 @@ def _counted(problem: Problem, epsilon: float) -> bool:
 
 
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
-    """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
-    Bernoulli and for bounded rewards.
+    """Return the mixture threshold.
+
+    It is proved for Gaussian rewards with known or unknown variance, for Bernoulli and for bounded
+    rewards.
     """
     rewards, share, union = problem.rewards, 0.0, log_union(problem, epsilon)
     swaps, rivals = problem.answers.neighbourhood().is_swap, _rivals(problem, epsilon)
@@ -311,11 +322,11 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
             remedy="use 'sub-gaussian', which is for exponential families",
             rewards=type(rewards).__name__,
         )
-    if rivals is not None:  # each has its share of delta
+    if rivals is not None:  # each rival has its share of delta
         make_kernel, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
         if (
             not rewards.variance_known
-        ):  # weighed means may lead where means do not (docs/thresholds.md)
+        ):  # weighted means may lead where means do not (docs/thresholds.md)
             union = -math.log1p(-0.5 * deltas[0])
     elif needs is Assumption.BINARY:
         make_kernel = _bernoulli_mixture(problem, deltas)

@@ -1,4 +1,4 @@
-"""The stopping rule of the public code of P-FWS, which estimates the nearest alternative by sampling.
+"""The stopping rule of the public code of P-FWS, with sampled alternatives.
 
 The code is that of Tzeng, Wang, Proutiere and Lu (NeurIPS 2023; repository
 rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16). The rule is a heuristic, which explains the
@@ -48,7 +48,10 @@ class SampledSearch(NamedTuple):
         rng: Random | Philox,
         rival: Floats,
     ) -> float:
-        """Return the least f_J of `n_draws` rivals J at weights that may be negative, and write that J."""
+        """Write the rival J with the least f_J of `n_draws`, at weights that may be negative.
+
+        Returns that f_J.
+        """
         d, least, top, heavy = mean.size, math.inf, -math.inf, 0.0
         for a in range(d):
             self.losses[a] = 0.0
