@@ -75,7 +75,8 @@ class MixturePenalty(NamedTuple):
     ) -> int:
         """Return the scale that suits the last rival best.
 
-        The evidence against that rival, less its penalties, is largest at this scale. Bounds on the means are ignored, since this is only a choice.
+        The evidence against that rival, less its penalties, is largest at this scale. Bounds on the
+        means are ignored, since this is only a choice.
         """
         scale, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
