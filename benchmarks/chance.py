@@ -31,8 +31,8 @@ KINDS = {
 VALUES = {
     "sigma known": cg.Gaussian(1.0),
     "sigma not known": cg.Gaussian(simulation_sigma=1.0),
-    "sigma known, levels": cg.Gaussian(1.0, batch_effect="per play"),
-    "sigma not known, levels": cg.Gaussian(simulation_sigma=1.0, batch_effect="per play"),
+    "sigma known, levels": cg.Gaussian(1.0, batch_effect=True),
+    "sigma not known, levels": cg.Gaussian(simulation_sigma=1.0, batch_effect=True),
 }
 OTHERS = {
     "best of 10, each its own sigma": (
@@ -70,7 +70,7 @@ def cases():
 def several():
     for kind, (actions, answers, looks) in KINDS.items():
         for name, rewards in VALUES.items():
-            if actions.max_size() > 1 or not rewards.levels():
+            if actions.max_size() > 1 or not rewards.has_batch_effect():
                 yield f"{kind}, {name}", cg.Problem(actions, answers, rewards), looks
     for name, (problem, looks) in OTHERS.items():
         yield name, problem, looks

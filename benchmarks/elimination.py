@@ -38,7 +38,7 @@ def main() -> None:
                     "relabel": True,
                 }
                 plain = cg.simulate(problem, means(d), **settings)
-                shorter = cg.simulate(problem, means(d), eliminate=True, **settings)
+                shorter = cg.simulate(problem, means(d), elimination="always", **settings)
                 before, after = plain.rounds.mean(), shorter.rounds.mean()
                 wrong = [round(sim.error_rate * options.runs) for sim in (plain, shorter)]
                 lines.append(

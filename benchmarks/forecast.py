@@ -33,7 +33,7 @@ CASES = {
     "best of 24, 6 a play": (cg.Problem(cg.Subsets(24, 6), cg.Arms(24), cg.Gaussian(0.5)), 0.5),
     "4 coins": (cg.Problem(cg.Arms(4), rewards=cg.Bernoulli()), None),
     "best of 12, 4 a play, levels": (
-        cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5, batch_effect="per play")),
+        cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5, batch_effect=True)),
         0.5,
     ),
     "matchings, 3 x 3": (cg.Problem(cg.Matchings(3, 3), rewards=cg.Gaussian(1.0)), 1.0),

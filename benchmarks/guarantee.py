@@ -171,8 +171,8 @@ class LevelAdversary(RuleBase):
 
 def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     """Two answers tied, but for 1e-6, in plays with levels of their own."""
-    noise, mixture = cg.Gaussian(1.0, batch_effect="per play"), ("mixture",)
-    unknown = cg.Gaussian(simulation_sigma=1.0, batch_effect="per play")
+    noise, mixture = cg.Gaussian(1.0, batch_effect=True), ("mixture",)
+    unknown = cg.Gaussian(simulation_sigma=1.0, batch_effect=True)
     few, four, six = cg.Subsets(2, 2), cg.Subsets(4, 2), cg.Subsets(6, 3)
     return [
         ("two arms", cg.Problem(few, cg.Arms(2), noise), (1e-6, 0.0), mixture),
@@ -497,7 +497,7 @@ def main() -> None:
                         max_rounds=cap,
                         engine=options.engine,
                         on_tie="run",
-                        batch_sd=3.0 if problem.rewards.levels() else 0.0,
+                        batch_sd=3.0 if problem.rewards.has_batch_effect() else 0.0,
                         shuffle_arms=isinstance(rule, str),
                     )
                 except cg.errors.EngineError as error:

@@ -80,7 +80,7 @@ def wrong(study, answer) -> float:
 
 def plates(known: bool, delta: float, seed: int) -> float:
     rng = np.random.default_rng(seed)
-    rewards = cg.Gaussian(*([1.0] * known), batch_effect="per play")
+    rewards = cg.Gaussian(*([1.0] * known), batch_effect=True)
     problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), rewards)
     study = cg.Study(problem, delta=delta, seed=seed, engine="python")
     for _ in range(25):
@@ -166,7 +166,7 @@ def order(near: bool, known: bool, seed: int) -> float:
 
 def halves(delta: float, seed: int) -> float:
     rng, plate = np.random.default_rng(seed), 0
-    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(1.0, batch_effect="per play"))
+    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(1.0, batch_effect=True))
     study = cg.Study(problem, delta=delta, seed=seed, engine="python")
     for _ in range(30):
         if study.done:
@@ -209,8 +209,8 @@ def cases() -> list[Case]:
     made: list[Case] = [
         (f"plates, delta {delta:g}", rewards, 1, (delta,), partial(plates, which, delta))
         for which, rewards in (
-            (True, "Gaussian(1.0, batch_effect='per play')"),
-            (False, "Gaussian(batch_effect='per play')"),
+            (True, "Gaussian(1.0, batch_effect=True)"),
+            (False, "Gaussian(batch_effect=True)"),
         )
         for delta in (0.2, 0.05)
     ]
@@ -224,7 +224,7 @@ def cases() -> list[Case]:
         ("order, near first", unknown, 1, LEVELS[:2], partial(order, True, False)),
         ("order, near first, sigma stated", known, 1, LEVELS[:2], partial(order, True, True)),
         ("order, far first, sigma stated", known, 1, LEVELS[:2], partial(order, False, True)),
-        ("halves", "Gaussian(1.0, batch_effect='per play')", 1, (0.2,), partial(halves, 0.2)),
+        ("halves", "Gaussian(1.0, batch_effect=True)", 1, (0.2,), partial(halves, 0.2)),
     ]
 
 

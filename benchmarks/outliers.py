@@ -72,7 +72,7 @@ def main():
     ]
     for name, setting in SETTINGS.items():
         for known in (True, False):
-            rewards = cg.Gaussian(SIGMA if known else None, batch_effect="per play")
+            rewards = cg.Gaussian(SIGMA if known else None, batch_effect=True)
             problem = cg.Problem(cg.Subsets(setting[0], setting[1]), cg.Arms(setting[0]), rewards)
             for times in (1, 3):
                 rng, cells = np.random.default_rng(7), []

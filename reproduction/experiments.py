@@ -118,7 +118,7 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
         rules[f"{name}, one per answer"] = CombGame(learner, learner_per_answer=True)
     for name in ("adahedge", "lloo"):
         learner = LEARNERS[name]
-        rules[f"{name}, nobody first"] = CombGame(learner, first_mover="nobody")
+        rules[f"{name}, nobody first"] = CombGame(learner, first_mover="simultaneous")
         rules[f"{name}, a tenth of the bonus"] = CombGame(learner, bonus=StylisedBonus(0.1))
     rules["sftpl"] = CombGame(SFTPL())
     rules["lloo, nature first"] = CombGame(first_mover="nature")

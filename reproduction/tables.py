@@ -238,7 +238,7 @@ def correlated_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0)
     return rows
 
 
-DISCARDS: dict[str, bool | str] = {"never": False, "every round": True, "phases": "phases"}
+DISCARDS: dict[str, str | None] = {"never": None, "every round": "always", "phases": "phases"}
 ELIMINATION = ("uniform", "ofw")
 
 
@@ -251,7 +251,7 @@ def elimination_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0
         ("best 3 of 10 arms", best_action(10)),
     ):
         for threshold, rule in product(("stylised", "proved"), ELIMINATION):
-            for discards, eliminate in DISCARDS.items():
+            for discards, elimination in DISCARDS.items():
                 say(f"{problem}, {threshold}, {rule}, discards {discards}")
                 made = simulate(
                     instance.problem,
@@ -263,7 +263,7 @@ def elimination_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0
                     seed=seed,
                     max_rounds=CAP,
                     shuffle_arms=True,
-                    eliminate=eliminate,
+                    elimination=elimination,
                 )
                 rows.append(
                     {

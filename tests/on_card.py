@@ -50,10 +50,10 @@ def same():
     """
     wells = cg.Subsets(5, 3), cg.Arms(5)
     more = [
-        ("plates", cg.Problem(*wells, cg.Gaussian(0.1, batch_effect="per play"))),
+        ("plates", cg.Problem(*wells, cg.Gaussian(0.1, batch_effect=True))),
         (
             "plates, unknown",
-            cg.Problem(*wells, cg.Gaussian(simulation_sigma=0.1, batch_effect="per play")),
+            cg.Problem(*wells, cg.Gaussian(simulation_sigma=0.1, batch_effect=True)),
         ),
         ("one sigma", cg.Problem(*wells, cg.Gaussian(simulation_sigma=0.1))),
     ]

@@ -134,7 +134,7 @@ class PythonRenderer:
         "share of n": "give a share of n results as (share, n)",
         "share unrounded": "give the share unrounded, such as {share}",
         "decision says": "`decision` says",
-        "again": "again=True",
+        "again": "allow_duplicates=True",
         "copy": "copy(path)",
     }
 

@@ -126,7 +126,7 @@ def arguments(described: Any) -> dict[str, Any]:
 
     >>> from combgame import Gaussian, Subsets
     >>> arguments(Subsets(d=4, size=2)), arguments(Gaussian([1, 2]))
-    ({'d': 4, 'size': 2}, {'sigma': (1.0, 2.0), 'shared': True, 'supposed': None, 'level': None})
+    ({'d': 4, 'size': 2}, {'sigma': (1.0, 2.0), 'shared_sigma': True, 'simulation_sigma': None, 'batch_effect': False})
     """
     if not is_value(described):
         raise InputError(

@@ -180,7 +180,7 @@ class Problem(Description):
     @cached_property
     def _mirror(self) -> tuple[RewardsBase, float]:
         """The rewards of the `as_maximisation` problem, and the pivot."""
-        own = self.rewards.reflected() if "mirrored" in vars(type(self.rewards)) else None
+        own = self.rewards.reflected() if "reflected" in vars(type(self.rewards)) else None
         if own is None:
             raise InputError(
                 "cannot-minimise",
@@ -463,7 +463,7 @@ def _numbered(kernel: Any, order: Ints) -> Any:
     """A structure or rewards under other numbers; None unless its own class says how: a subclass
     may have more to number.
     """
-    return kernel.permuted(order) if "numbered" in vars(type(kernel)) else None
+    return kernel.permuted(order) if "permuted" in vars(type(kernel)) else None
 
 
 def _box(
@@ -546,7 +546,7 @@ def _check_levels(
             remedy="leave bounds out",
         )
     if (why := check_comparable(actions, answers, names)) is not None:
-        raise error_from(InputError, why.with_context("Problem: level='per play'"))
+        raise error_from(InputError, why.with_context("Problem: batch_effect=True"))
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:

@@ -368,7 +368,7 @@ def test_a_lost_point_is_marked_where_rounds_have_levels(client, storage, sigma)
     problem = cg.Problem(
         cg.Subsets(6, 3),
         cg.Arms(6),
-        cg.Gaussian(sigma, batch_effect="per play"),
+        cg.Gaussian(sigma, batch_effect=True),
         names=list("abcdef"),
     )
     rng = np.random.default_rng(1)
@@ -570,13 +570,11 @@ BUILT = [
     ({}, cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(), names=NAMES)),
     (
         {"noise": "gaussian", "sigma": "0.2", "level": "1"},
-        cg.Problem(
-            cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.2, batch_effect="per play"), names=NAMES
-        ),
+        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.2, batch_effect=True), names=NAMES),
     ),
     (
         {"level": "1"},
-        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(batch_effect="per play"), names=NAMES),
+        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(batch_effect=True), names=NAMES),
     ),
     (
         {"noise": "bernoulli", "play": "1", "find": "2", "goal": "minimise"},
@@ -697,7 +695,7 @@ def test_rounds_with_levels_are_offered_and_shown_wherever_settings_are(client, 
 
 def test_what_cannot_be_compared_yet_is_said_with_its_reason(client, storage):
     problem = cg.Problem(
-        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(batch_effect="per play"), names=list("abcd")
+        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(batch_effect=True), names=list("abcd")
     )
     made = study(storage, problem=problem)
 

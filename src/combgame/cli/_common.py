@@ -131,8 +131,8 @@ COMMANDS = {
 }
 SAME = (  # options that Python calls alike
     "arm client cluster deadline decimal delta epsilon goal head host if_exists jobs kind lease "
-    "level level_sd levels max_rounds min_pulls name out planned port reason relabel "
-    "replicates rule runs seed sep shrink storage store threshold unit"
+    "level batch_sd levels max_rounds min_replicates name out planned port reason shuffle_arms "
+    "replicates rule runs seed sep gap_scales storage store threshold unit"
 )
 OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in SAME.split()},
@@ -160,8 +160,8 @@ class ShellRenderer:
     '`combgame study extend --max-rounds ... --reason ...`'
     >>> shell.call("retract", (3, "reason"), {}), shell.option("if_exists", "replace")
     ('`combgame study retract 3 --reason ...`', '--if-exists replace')
-    >>> shell.call("moment", (), {"history": True}), shell.option("ties", None)
-    ('moment(history=True)', 'ties=None')
+    >>> shell.call("view", (), {"history": True}), shell.option("on_tie", None)
+    ('view(history=True)', 'on_tie=None')
     """
 
     def __init__(self, **phrases: str) -> None:

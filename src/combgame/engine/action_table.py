@@ -22,7 +22,7 @@ class SparseWeights(NamedTuple):
 
     ids: NDArray[np.int64]  # catalogue numbers, [:size]
     values: NDArray[np.float64]  # their weights, [:size]
-    marginals: NDArray[np.float64]  # w~_t = W_A w_t, float64[d]
+    arm_weights: NDArray[np.float64]  # w~_t = W_A w_t, float64[d]
     size: NDArray[np.int64]  # int64[1]
 
 
@@ -84,13 +84,13 @@ class ActionTable(NamedTuple):
         """Book w_t: its marginals w~_t = W_A w_t into mixture.arms, its weights onto what the
         actions are owed.
         """
-        for a in range(weights.marginals.size):
-            weights.marginals[a] = 0.0
+        for a in range(weights.arm_weights.size):
+            weights.arm_weights[a] = 0.0
         for i in range(weights.size[0]):
             number, weight = weights.ids[i], weights.values[i]
             self.cumulative_weight[number] += weight
             for j in range(self.sizes[number]):
-                weights.marginals[self.arms[number, j]] += weight
+                weights.arm_weights[self.arms[number, j]] += weight
 
     def add_all_weights(self, weights: SparseWeights) -> None:
         """Book a w_t with a weight for every action, in the order of numbers, whose w~_t is

@@ -66,7 +66,10 @@ def _choose(
         if foreign is None:
             text = "engine = 'compiled' cannot be used: {why}"
             raise EngineError("no-numba", text, remedy=remedy, why=why, **ways)
-        text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
+        text, kind = (
+            "engine = 'compiled' cannot be used: {kernel} is not a NamedTuple part",
+            foreign,
+        )
         raise EngineError("foreign-part", text, remedy=remedy, kernel=type(kind).__name__, **ways)
     return function
 
@@ -114,7 +117,7 @@ def _class_misfit(kind: Any, marked: int) -> Message | None:
         if field in verbs:
             return Message(
                 "field-hides-verb",
-                "the field {part}.{field} has the name of a verb, so that compiled code cannot "
+                "the field {kernel}.{field} has the name of a verb, so that compiled code cannot "
                 "tell them apart",
                 remedy="rename it",
                 kernel=kind.__name__,
@@ -125,7 +128,7 @@ def _class_misfit(kind: Any, marked: int) -> Message | None:
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
             return Message(
                 "verb-parameters",
-                "the method {part}.{verb} must have the parameters ({parameters})",
+                "the method {kernel}.{verb} must have the parameters ({parameters})",
                 kernel=kind.__name__,
                 verb=name,
                 parameters=", ".join(words),

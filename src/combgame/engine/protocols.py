@@ -249,7 +249,7 @@ class Threshold(Protocol):
 class ExplorationBonus(Protocol):
     """The exploration bonus."""
 
-    def value(self, t: int) -> float:
+    def bonus_at(self, t: int) -> float:
         """f(t)."""
 
 

@@ -193,7 +193,7 @@ def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> Eng
     elif kinds:
         text = "{part} reached outside an array ({reason})"
     remedy = "arrays are as large as they were made: mend the index, or make them larger"
-    if kinds and all(hasattr(kind, "act") and hasattr(kind, "feed") for kind in kinds):
+    if kinds and all(hasattr(kind, "act") and hasattr(kind, "update") for kind in kinds):
         remedy = (
             "a learner's mixture has room for `LearnerBase.room(d, home)` actions: override it, or "
             "mend the index"

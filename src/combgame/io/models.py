@@ -17,7 +17,6 @@ from pydantic import (
     PlainValidator,
     Strict,
     StrictBool,
-    StrictStr,
     Tag,
     ValidationInfo,
     WithJsonSchema,
@@ -296,9 +295,9 @@ class GaussianTable(Kind, makes=Gaussian):
 
     kind: Literal["gaussian"]
     sigma: Sigma | None = None
-    shared: Shared = True
-    supposed: Sigma | None = None
-    level: StrictStr | None = None
+    shared_sigma: Shared = True
+    simulation_sigma: Sigma | None = None
+    batch_effect: StrictBool = False
 
 
 class BernoulliTable(Kind, makes=Bernoulli):

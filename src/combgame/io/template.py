@@ -44,14 +44,14 @@ NORMAL = ("gaussian", "unknown")  # of which plays may have levels of their own
 
 SUPPOSED = """\
 # To plan and to simulate, take off the # and write the standard deviation that you suppose.
-# supposed = 0.1"""
+# simulation_sigma = 0.1"""
 LEVEL = """\
 # All that one play measures may read high or low together, as on a plate, so that arms are compared
 # within plays only, and sigma is the standard deviation within a play.
-level = "per play\""""
+batch_effect = true"""
 NO_LEVEL = """\
 # If all that one play measures may read high or low together, as on a plate, take off the #.
-# level = "per play\""""
+# batch_effect = true"""
 
 
 class TemplateOptions(NamedTuple):

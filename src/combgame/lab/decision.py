@@ -182,7 +182,7 @@ def headline(state: StudyState, facts: dict[str, Any]) -> Message:
         if wrong:
             remedy = "do not rely on it: a study with {unknown} takes sigma from the data"
             plates = problem.rewards.has_batch_effect()
-            known["unknown"] = "Gaussian(batch_effect='per play')" if plates else "Gaussian()"
+            known["unknown"] = "Gaussian(batch_effect=True)" if plates else "Gaussian()"
             if not plates:
                 remedy += ", and may have these values"
         return Message("certified", text, remedy=remedy, **known)

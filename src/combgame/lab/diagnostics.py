@@ -145,9 +145,7 @@ def unstated(problem: Problem, stats: VarianceComponents) -> Message | None:
         remedy="state it with {stated}, which compares arms within rounds only"
         + ("; or state a larger sigma, if all values scatter more" if sure else ""),
         times=math.sqrt(stats.between / stats.degrees / unit),
-        stated="Gaussian(sigma, batch_effect='per play')"
-        if sure
-        else "Gaussian(batch_effect='per play')",
+        stated="Gaussian(sigma, batch_effect=True)" if sure else "Gaussian(batch_effect=True)",
     )
 
 
@@ -189,7 +187,7 @@ class NoiseCheck(NamedTuple):
     @property
     def sentence(self) -> Message:
         about = self._asdict()
-        unknown = "Gaussian(batch_effect='per play')" if self.levels else "Gaussian()"
+        unknown = "Gaussian(batch_effect=True)" if self.levels else "Gaussian()"
         if self.verdict == "not stated":
             text = "Sigma is taken from the data"
             if self.estimated_sigma is not None:

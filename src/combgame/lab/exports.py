@@ -43,7 +43,7 @@ def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, An
         return [
             {
                 **one._asdict(),
-                "at": _moment(one.timestamp),
+                "timestamp": _moment(one.timestamp),
                 "data": json.dumps(one.data),
                 "seal": sealed,
             }
@@ -120,7 +120,7 @@ def history(
             points.append(
                 {
                     "seq": event.seq,
-                    "at": event.timestamp,
+                    "timestamp": event.timestamp,
                     "leader": setting.problem.label(facts["answer"]),
                     **kept,
                 }

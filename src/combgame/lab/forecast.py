@@ -116,9 +116,8 @@ def _rates(
     most paths; elsewhere as so far, because what is best in the long run leaves out arms of which
     few values are known, and a rule does not.
     """
-    sizes = {"Arms": 1, "Subsets": getattr(problem.answers, "size", 1)}
-    kind = type(problem.answers).__name__
-    if kind in sizes and type(problem.actions).__name__ in sizes:
+    sized = {"Arms", "Subsets"}
+    if {type(problem.answers).__name__, type(problem.actions).__name__} <= sized:
         m = problem.answers.max_size()
         ranked = np.sort(means, axis=1)
         above, below = ranked[:, -m, None], ranked[:, -m - 1, None]

@@ -228,7 +228,7 @@ def settings(state: StudyState) -> dict[str, Any]:
         "max_rounds": state.history.max_rounds,
         "deadline": None if end is None else local(end),
         **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
-        **({"level": "per play"} if setting.problem.rewards.has_batch_effect() else {}),
+        **({"batch_effect": True} if setting.problem.rewards.has_batch_effect() else {}),
     }
 
 

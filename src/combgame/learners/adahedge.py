@@ -36,7 +36,7 @@ class AdaHedgeKernel(NamedTuple):
         for a in range(gain.size):
             self.score[a] = rate * gain[a]
         self.last[0], self.last[1] = rate, self.every.total(self.score)
-        self.every.chances(weights.marginals)
+        self.every.chances(weights.arm_weights)
         self.every.weights(weights.values)
         number(weights, self.every.head.size)
 
@@ -50,7 +50,7 @@ class AdaHedgeKernel(NamedTuple):
     ) -> None:
         gain, logs, mean = self.gain[learner], math.log(self.every.head.size), 0.0
         for a in range(gain.size):
-            mean += weights.marginals[a] * reward[a]
+            mean += weights.arm_weights[a] * reward[a]
             gain[a] += reward[a]
         if self.gap[learner] > 0.0 and logs > 0.0:
             rate, before = self.last[0], self.last[1]

@@ -36,7 +36,7 @@ class HedgeKernel(NamedTuple):
         for a in range(gain.size):
             self.score[a] = rate * gain[a]
         self.every.total(self.score)
-        self.every.chances(weights.marginals)
+        self.every.chances(weights.arm_weights)
         self.every.weights(weights.values)
         number(weights, self.every.head.size)
 

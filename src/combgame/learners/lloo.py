@@ -212,7 +212,7 @@ class LLOOKernel(NamedTuple):
             eta = self.parameters.rate / (root * self.largest[learner])
         for a in range(reward.size):
             # -grad F_t(w~_t)
-            self.score[a] = eta * total[a] - 2.0 * (weights.marginals[a] - self.centre[a])
+            self.score[a] = eta * total[a] - 2.0 * (weights.arm_weights[a] - self.centre[a])
         actions.argmax(self.score, self.vertex)
         number = table.lookup(self.vertex)
         mass = min(self.parameters.mass / root, 1.0)

@@ -47,7 +47,7 @@ class OFWKernel(NamedTuple):
         for a in range(reward.size):
             total[a] += reward[a]
             # -grad F_t(w~_t)
-            self.score[a] = total[a] / clock[0] - pull * (weights.marginals[a] - self.centre[a])
+            self.score[a] = total[a] / clock[0] - pull * (weights.arm_weights[a] - self.centre[a])
         actions.argmax(self.score, self.vertex)
         number = table.lookup(self.vertex)
         self.support.scale(learner, 1.0 - step)

@@ -118,8 +118,8 @@ class SFTPL(LearnerBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        samples = check_int("samples", self.n_samples, 1, of="SFTPL", most=10_000)
-        object.__setattr__(self, "samples", samples)
+        samples = check_int("n_samples", self.n_samples, 1, of="SFTPL", most=10_000)
+        object.__setattr__(self, "n_samples", samples)
 
     def reset(self, kernel: SFTPLKernel, rng: Random) -> None:
         for i, most in enumerate(MODULI):

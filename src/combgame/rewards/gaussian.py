@@ -17,14 +17,13 @@ from ..engine.jit import jitable
 from ..engine.numerics import lead_of
 from ..engine.state import Fixed, Floats, Ints, Random
 from ..engine.statistics import Statistics
-from ..errors import InputError, invalid_argument
+from ..errors import InputError, check_bool, invalid_argument
 from .base import WEIGHTLESS, Assumption, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EPSILON = 2.0**-52  # relative spacing of floats
 # Rounding changes a mean and a sum of squares by at most 1/FINE of what noise does; raising the
 # variance by 4/FINE of itself compensates for that.
 FINE = 1000.0
-PER_PLAY = "per play"
 UNLIKE = 1000.0  # largest ratio of the standard deviations of arms within a play
 
 
@@ -315,7 +314,7 @@ def no_longer_known() -> InputError:
         "Gaussian has no argument known",
         remedy="Gaussian() is for one sigma that nobody knows, the same for all arms; "
         "Gaussian(shared_sigma=False) if each arm has its own. Plans and simulations take the "
-        "value that you suppose, supposed=0.1",
+        "value that you suppose, simulation_sigma=0.1",
     )
 
 
@@ -336,9 +335,9 @@ class Gaussian(RewardsBase):
     simulation_sigma : float, sequence of float or mapping of str to float, optional
         Standard deviations with which simulations draw values, and plans compute, if sigma is
         unknown. Nothing else depends on them.
-    batch_effect : {"per play", None}, default=None
-        With ``"per play"``, all values of a play share a batch effect, which may be anything; sigma
-        is then the standard deviation of values within a play.
+    batch_effect : bool, default=False
+        Whether all values of a play share a batch effect, which may be anything. `sigma` is then
+        the standard deviation of values within a play.
 
     Raises
     ------
@@ -354,46 +353,44 @@ class Gaussian(RewardsBase):
     (Gaussian(sigma=0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False))
     >>> Gaussian(shared_sigma={"left": [1, 0], "right": [2, 3]})
     Gaussian(shared_sigma=((0, 1), (2, 3)))
-    >>> Gaussian(0.1, batch_effect="per play")
-    Gaussian(sigma=0.1, batch_effect='per play')
+    >>> Gaussian(0.1, batch_effect=True)
+    Gaussian(sigma=0.1, batch_effect=True)
     """
 
     sigma: float | Sequence[float] | Mapping[str, float] | None = None
     shared_sigma: bool | Sequence[Sequence[int]] | Mapping[str, Sequence[int]] = True
     simulation_sigma: float | Sequence[float] | Mapping[str, float] | None = None
-    batch_effect: str | None = None
+    batch_effect: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             object.__setattr__(self, name, _deviations(name, getattr(self, name)))
-        object.__setattr__(self, "shared", _groups(self.shared_sigma))
-        if self.batch_effect is not None and not (
-            isinstance(self.batch_effect, str) and self.batch_effect == PER_PLAY
-        ):
-            raise invalid_argument("level", self.batch_effect, "'per play', or None", of="Gaussian")
+        object.__setattr__(self, "shared_sigma", _groups(self.shared_sigma))
+        check_bool("batch_effect", self.batch_effect, of="Gaussian")
         if self.has_batch_effect() and self.variance_known and not _even(self.sigma):
             raise InputError(
                 "level-sigma",
-                "Gaussian: with level='per play' no sigma may be above {unlike:g} times another",
+                "Gaussian: with batch_effect=True no sigma may be above {unlike:g} times another",
                 remedy="give the standard deviations of values within a play",
                 unlike=UNLIKE,
             )
         if self.has_batch_effect() and self.shared_sigma is not True:
             raise InputError(
                 "level-shared",
-                "Gaussian: with level='per play' a sigma that is not known is the same for all "
+                "Gaussian: with batch_effect=True a sigma that is not known is the same for all "
                 "arms, because values of a play are weighed by it",
-                remedy="leave shared out, or give the standard deviations of values within a play",
+                remedy="leave shared_sigma out, or give the standard deviations of values within "
+                "a play",
             )
         if self.variance_known and (
             self.shared_sigma is not True or self.simulation_sigma is not None
         ):
             raise InputError(
                 "sigma-is-known",
-                "Gaussian: shared and supposed are for a sigma that is not known, and here sigma "
-                "is {sigma}",
-                remedy="leave them out; or give supposed={sigma} instead of sigma",
+                "Gaussian: shared_sigma and simulation_sigma are for a sigma that is not known, "
+                "and here sigma is {sigma}",
+                remedy="leave them out; or give simulation_sigma={sigma} instead of sigma",
                 sigma=self.sigma,
             )
 
@@ -409,7 +406,7 @@ class Gaussian(RewardsBase):
 
     def has_batch_effect(self) -> bool:
         """Return whether all values of a play share a batch effect."""
-        return self.batch_effect is not None
+        return bool(self.batch_effect)
 
     def assumptions(self) -> frozenset[Assumption]:
         """Return the assumptions, which depend on `sigma` and `batch_effect`."""
@@ -428,7 +425,7 @@ class Gaussian(RewardsBase):
 
     def check_arms(self, d: int) -> None:
         """Raise an `InputError` if the arguments are not those of d arms."""
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != d:
                 raise InputError(
@@ -458,8 +455,8 @@ class Gaussian(RewardsBase):
                 if supposed != self.simulation_sigma[first]:
                     raise InputError(
                         "supposed-differs",
-                        "Gaussian: supposed has {one} for arm {first} and {other} for arm {arm}, "
-                        "which share one sigma",
+                        "Gaussian: simulation_sigma has {one} for arm {first} and {other} for arm "
+                        "{arm}, which share one sigma",
                         remedy="suppose the same, or give shared=False",
                         one=self.simulation_sigma[first],
                         first=first,
@@ -483,13 +480,15 @@ class Gaussian(RewardsBase):
     def permuted(self, order: Ints) -> "Gaussian":
         """Return the rewards of the same arms in another order."""
         changed: dict[str, Any] = {}
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             given = getattr(self, name)
             if isinstance(given, tuple):
                 changed[name] = tuple(given[a] for a in order)
         if isinstance(self.shared_sigma, tuple):
             place = {int(a): i for i, a in enumerate(order)}
-            changed["shared"] = tuple(tuple(place[a] for a in group) for group in self.shared_sigma)
+            changed["shared_sigma"] = tuple(
+                tuple(place[a] for a in group) for group in self.shared_sigma
+            )
         return replace(self, **changed) if changed else self
 
     def reflected(self) -> "tuple[Gaussian, float]":
@@ -499,7 +498,7 @@ class Gaussian(RewardsBase):
     def with_names(self, names: tuple[str, ...] | None) -> "Gaussian":
         """Return these rewards with standard deviations in the order of the arms."""
         changed: dict[str, Any] = {}
-        for name in ("sigma", "supposed"):
+        for name in ("sigma", "simulation_sigma"):
             if not by_name(getattr(self, name)):
                 continue
             given = dict(getattr(self, name))
@@ -587,7 +586,7 @@ def _groups(given: Any) -> bool | Groups:
     if isinstance(given, bool):
         return given
     wrong = invalid_argument(
-        "shared",
+        "shared_sigma",
         given,
         "True (one sigma for all arms), False (one per arm), or groups of arms, each arm once, "
         "such as [[0, 1], [2, 3]]",

@@ -123,7 +123,7 @@ def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
         kernel = getattr(rule, "watched", rule)
         raise InputError(
             "full-for-ever",
-            "{part}.full() is still true after its arrays have been made larger {often} times",
+            "{kernel}.full() is still true after its arrays have been made larger {often} times",
             remedy="let it return False where the next choose fits (always, if arrays never grow), "
             "and let the set-up's `resize` make them larger",
             kernel=type(kernel).__name__,
@@ -156,7 +156,7 @@ def stopping_of(
     threshold: str | StoppingBase,
     problem: Problem,
     deltas: Sequence[float],
-    eliminate: bool | str = False,
+    elimination: str | None = None,
     epsilon: float = 0.0,
 ) -> Stopping:
     """The stopping rule of a name or a user's object; that of the sampling rule, where it has one,
@@ -164,4 +164,6 @@ def stopping_of(
     """
     named = isinstance(threshold, str) and threshold not in THRESHOLDS
     own = brought(rule, problem, deltas) if named else None
-    return make_stopping(threshold, problem, deltas, own=own, eliminate=eliminate, epsilon=epsilon)
+    return make_stopping(
+        threshold, problem, deltas, own=own, elimination=elimination, epsilon=epsilon
+    )

@@ -13,7 +13,7 @@ class StylisedBonus(NamedTuple):
 
     scale: float
 
-    def value(self, t: int) -> float:
+    def bonus_at(self, t: int) -> float:
         return self.scale * math.log(max(t, 1))
 
 
@@ -25,7 +25,7 @@ class TheoryBonus(NamedTuple):
     b: float
     c: float
 
-    def value(self, t: int) -> float:
+    def bonus_at(self, t: int) -> float:
         return lambert_bar((1.0 + self.c) * (1.0 + self.b) * math.log(max(t, 1)))
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
 
 def make_bonus(bonus: str | ExplorationBonus) -> ExplorationBonus:
     if not isinstance(bonus, str):
-        if isinstance(bonus, type) or not hasattr(bonus, "explore"):
+        if isinstance(bonus, type) or not hasattr(bonus, "bonus_at"):
             raise invalid_argument(
                 "bonus", bonus, "'stylised', 'theory', or a part with the verb explore(t)"
             )

@@ -31,10 +31,24 @@ from .base import FixedBoundRule, RuleBase, describe
 
 # what a rule may read and must not write, in the order of `restore_if_written`: all but scratch arrays
 READ = (
-    *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
-    *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
-    *(f"seen.blocks.{name}" for name in MIRRORED),
-    *("seen.blocks.left", "view.best", "view.evidence"),
+    *(
+        "stats.counts",
+        "stats.sums",
+        "stats.compensation",
+        "stats.squares",
+        "stats.mean",
+        "stats.projected_mean",
+    ),
+    *(
+        "stats.effective_counts",
+        "stats.n_rounds",
+        "stats.in_initial_design",
+        "stats.variance_group",
+        "stats.weighted_sums",
+        "stats.residuals",
+    ),
+    *(f"stats.batch.{name}" for name in MIRRORED),
+    *("stats.batch.left", "state.leader", "state.evidence"),
 )
 NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
 
@@ -76,7 +90,7 @@ class CheckedKernel(NamedTuple):
     evidence: Floats
     score: Floats
     member: Floats  # the action that has most in common with what the rule plays
-    wrote: Floats  # view.action, when the rule was at fault
+    wrote: Floats  # state.action, when the rule was at fault
     # int64[2]: what was wrong, counted from 1 in READ, 0 if nothing was; and after how many rounds
     fault: Ints
 
@@ -117,7 +131,7 @@ class CheckedBoundRule:
         self.name, self.problem, self._every = describe(rule), problem, every
         with own_bounds():
             self.bound = rule.bind(problem)
-        if not callable(getattr(self.bound, "fresh", None)):
+        if not callable(getattr(self.bound, "start_run", None)):
             raise InputError(
                 "setup-makes-no-rules",
                 "{rule}: setup(problem) returned {kind}, which has no method fresh",
@@ -155,7 +169,7 @@ class CheckedBoundRule:
         return rule._replace(watched=self.bound.resize(rule.watched))
 
     def diagnostics(self, rule: Any) -> dict[str, int]:
-        tell = getattr(self.bound, "figures", None)
+        tell = getattr(self.bound, "diagnostics", None)
         inner = rule.watched if isinstance(rule, CheckedKernel) else rule
         return tell(inner) if tell else {}
 
@@ -174,7 +188,7 @@ class CheckedBoundRule:
             raise InputError(
                 "rule-wrote-what-was-seen",
                 "{rule} wrote into {array} after {t:,} rounds",
-                remedy="write view.action alone, and use view.rival and view.alternative as you "
+                remedy="write state.action alone, and use view.rival and view.alternative as you "
                 "like: nothing could be certified otherwise",
                 rule=self.name,
                 array=READ[wrong - 1],
@@ -182,14 +196,14 @@ class CheckedBoundRule:
             )
 
     def _check_verbs(self, kernel: SamplingKernel) -> None:
-        for verb, given in (("choose", 4), ("full", 0)):
+        for verb, given in (("choose", 4), ("needs_resize", 0)):
             method: Any = getattr(kernel, verb, None)
             try:
                 inspect.signature(method).bind(*range(given))
             except (TypeError, ValueError):
                 raise InputError(
                     "rule-verb",
-                    "{rule}: {part} has no method {verb} that can be called with {given} arguments",
+                    "{rule}: {kernel} has no method {verb} that can be called with {given} arguments",
                     remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
                     rule=self.name,
                     kernel=type(kernel).__name__,
@@ -257,7 +271,7 @@ def playable(d: int, oracle: LinearOracle, arms: Sequence[int]) -> bool:
 
 
 def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) -> None:
-    """What a rule has written to view.action in a study, where it does not see what is
+    """What a rule has written to state.action in a study, where it does not see what is
     certified.
     """
     if not ((wrote == 0.0) | (wrote == 1.0)).all():
@@ -269,7 +283,7 @@ def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) 
 def _no_set(rule: str, t: int) -> InputError:
     return InputError(
         "rule-wrote-no-set",
-        "{rule} left something else than a 0 or a 1 for every arm in view.action, after {t:,} "
+        "{rule} left something else than a 0 or a 1 for every arm in state.action, after {t:,} "
         "rounds",
         remedy="write all of it in every round",
         rule=rule,
@@ -281,7 +295,7 @@ def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:
     return InputError(
         "rule-played-no-action",
         "{rule} played {n} arms together after {t:,} rounds, which is no action of {actions}",
-        remedy="write one of its sets to view.action, such as game.actions.argmax and "
+        remedy="write one of its sets to state.action, such as game.actions.argmax and "
         "game.actions.sample write",
         rule=rule,
         n=n,

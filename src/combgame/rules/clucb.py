@@ -215,7 +215,9 @@ class CLUCB(RuleBase):
             ),
             likelihood=False,
             rests=ProofRequirements(
-                ("argmax",), ("observable",), ("assumptions", "divergence", "spread")
+                ("argmax",),
+                ("observable_arms",),
+                ("assumptions", "divergence", "sub_gaussian_scale"),
             ),
         )
 

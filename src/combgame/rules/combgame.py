@@ -68,7 +68,7 @@ class RegretRecorder(NamedTuple):
         top, low, taken, length = 0.0, 0.0, 0.0, 0.0
         for a in range(reward.size):
             top += self.vertex[a] * reward[a]
-            taken += weights.marginals[a] * reward[a]
+            taken += weights.arm_weights[a] * reward[a]
             length += reward[a] * reward[a]
             self.score[a] = -reward[a]
         actions.argmax(self.score, self.vertex)
@@ -95,7 +95,7 @@ def make_ledger(d: int, kept: bool) -> RegretRecorder | NoRegretRecorder:
     return RegretRecorder(np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))
 
 
-ORDERS = ("learner", "nobody", "nature")
+ORDERS = ("learner", "simultaneous", "nature")
 
 
 @jitable
@@ -157,7 +157,7 @@ class CombGameKernel(NamedTuple):
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
-        number, weight = -1, self.weights.marginals
+        number, weight = -1, self.weights.arm_weights
         learner = self.learners.lookup(state.leader)
         if self.order < 2:
             self.learner.act(learner, self.weights)  # line 5: w_t
@@ -171,7 +171,7 @@ class CombGameKernel(NamedTuple):
         problem.answers.nearest_alternative(  # line 7: lambda_t
             problem.rewards, stats.mean, weight, state.leader, state.rival, state.alternative_means
         )
-        f = self.bonus.value(stats.n_rounds[0])
+        f = self.bonus.bonus_at(stats.n_rounds[0])
         optimism(
             problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
         )  # line 8: r_t
@@ -182,7 +182,7 @@ class CombGameKernel(NamedTuple):
                 self.past[a] += state.action[a]
         else:
             for a in range(self.past.size):
-                self.past[a] += self.weights.marginals[a]
+                self.past[a] += self.weights.arm_weights[a]
             self.regret.record(problem.actions, self.weights, self.reward)
             self.learner.update(  # line 9
                 learner, self.weights, self.table, problem.actions, self.reward
@@ -317,7 +317,7 @@ class CombGame(RuleBase):
     learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample";
     bonus: "stylised" (ln t) or "theory"; per_answer: one learner per candidate answer, made when it
     first leads, instead of one for all; order: who plays first in a round, the "learner", as in the
-    paper, so that nature answers w_t; "nobody": nature answers the sum of all w_s so far, and does
+    paper, so that nature answers w_t; "simultaneous": nature answers the sum of all w_s so far, and does
     not know w_t; "nature": likewise, and the action is the best answer to nature's move, without
     learner and tracking; start: "covering", "full" or "random-covering" (None: the
     one that the paper gives the learner); record: keep the figures of the learner's regret (see
@@ -335,7 +335,7 @@ class CombGame(RuleBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
+        if isinstance(self.learner, type) or not hasattr(self.learner, "kernel"):
             raise invalid_argument(
                 "learner",
                 self.learner,
@@ -345,26 +345,26 @@ class CombGame(RuleBase):
         if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
             raise unknown_name("tracking", self.tracking, TRACKERS, of="CombGame")
         if not isinstance(self.first_mover, str) or self.first_mover not in ORDERS:
-            raise unknown_name("order", self.first_mover, ORDERS, of="CombGame")
+            raise unknown_name("first_mover", self.first_mover, ORDERS, of="CombGame")
         if self.initialization is not None:
             check_start("CombGame", self.initialization)
         for name, value in (
             ("learner_per_answer", self.learner_per_answer),
-            ("record", self.track_regret),
+            ("track_regret", self.track_regret),
         ):
             check_bool(name, value, of="CombGame")
         if self.track_regret and self.learner_per_answer:
             raise InputError(
                 "one-learner-recorded",
-                "CombGame: record=True keeps the regret of one learner",
-                remedy="drop it, or per_answer=True",
+                "CombGame: track_regret=True keeps the regret of one learner",
+                remedy="drop it, or learner_per_answer=True",
             )
         if self.first_mover == "nature" and (self.track_regret or self.learner_per_answer):
             raise InputError(
                 "no-learner-plays",
-                "CombGame: with order='nature' no learner plays, so there is nothing to record, "
+                "CombGame: with first_mover='nature' no learner plays, so there is nothing to record, "
                 "nor one per answer",
-                remedy="drop record=True and per_answer=True",
+                remedy="drop track_regret=True and learner_per_answer=True",
             )
         make_bonus(self.bonus)
 

@@ -358,10 +358,10 @@ class FrankWolfe(RuleBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("kappa", "slow", "explore", "ease"):
+        for name in ("sharpness", "anneal_after", "exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="FrankWolfe")
         if self.max_rivals is not None:
-            check_int("pool", self.max_rivals, 1, of="FrankWolfe")
+            check_int("max_rivals", self.max_rivals, 1, of="FrankWolfe")
 
     def bind(self, problem: ProblemLike) -> BoundRule:
         if problem.rewards.has_batch_effect():

@@ -78,7 +78,7 @@ class FWSKernel(NamedTuple):
             self.climb(problem, stats, state, number, least + radius)
         self.table.add_weights(self.weights)
         for a in range(self.past.size):
-            self.past[a] += self.weights.marginals[a]
+            self.past[a] += self.weights.arm_weights[a]
         chosen = self.tracker.track(self.table, self.weights, rng)
         self.table.n_plays[chosen] += 1.0
         self.table.decode(chosen, state.action)

@@ -153,19 +153,21 @@ class GCBPE(RuleBase):
         if not isinstance(self.covering, str) or self.covering not in COVERINGS:
             raise unknown_name("covering", self.covering, COVERINGS, of="GCBPE")
         object.__setattr__(
-            self, "draw", check_int("draw", self.covering_seed, 0, of="GCBPE", most=SEED)
+            self,
+            "covering_seed",
+            check_int("covering_seed", self.covering_seed, 0, of="GCBPE", most=SEED),
         )
         if self.noise_scale is not None and not (
             is_real(self.noise_scale) and 0.0 < self.noise_scale < math.inf
         ):
             raise invalid_argument(
-                "scale",
+                "noise_scale",
                 self.noise_scale,
                 "a positive number, or None for the noise of the rewards",
                 of="GCBPE",
             )
         if self.noise_scale is not None:
-            object.__setattr__(self, "scale", float(self.noise_scale))
+            object.__setattr__(self, "noise_scale", float(self.noise_scale))
 
     def permuted(self, order: Ints) -> "GCBPE | None":
         """With a covering of its own, if it is drawn."""
@@ -216,7 +218,9 @@ class GCBPE(RuleBase):
             why,
             likelihood=False,
             rests=ProofRequirements(
-                ("argmax", "largest"), ("covering",), ("assumptions", "divergence", "spread")
+                ("argmax", "max_size"),
+                ("covering",),
+                ("assumptions", "divergence", "sub_gaussian_scale"),
             ),
         )
 

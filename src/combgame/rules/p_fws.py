@@ -133,7 +133,7 @@ class PFWS(RuleBase):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.n_draws is not None:
-            check_int("draws", self.n_draws, 1, of="PFWS")
+            check_int("n_draws", self.n_draws, 1, of="PFWS")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
         d = problem.actions.d

@@ -71,7 +71,7 @@ def make_rule(rule: "str | RuleBase") -> RuleBase:
         if rule not in PRESETS:
             raise unknown_name("rule", rule, PRESETS)
         return PRESETS[rule]
-    if isinstance(rule, type) or not hasattr(rule, "setup"):
+    if isinstance(rule, type) or not hasattr(rule, "bind"):
         raise UnknownNameError(
             "not-a-rule",
             "rule = {rule!r} is not a rule",

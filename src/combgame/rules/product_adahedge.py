@@ -49,7 +49,7 @@ class ProductAdaHedgeKernel(NamedTuple):
             state.rival,
             state.alternative_means,
         )  # line 7: lambda_t
-        f = self.bonus.value(stats.n_rounds[0])
+        f = self.bonus.bonus_at(stats.n_rounds[0])
         optimism(
             problem.rewards, stats, state.alternative_means, f, self.visible, self.reward
         )  # line 8: r_t

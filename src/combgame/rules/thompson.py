@@ -121,12 +121,12 @@ class Thompson(RuleBase):
             raise invalid_argument("q", self.q, "between 0 and 1/2", of="Thompson")
         if self.delta is not None and not (is_real(self.delta) and 0.0 < self.delta < 1.0):
             raise invalid_argument("delta", self.delta, "between 0 and 1, or None", of="Thompson")
-        check_positive("width", self.posterior_scale, of="Thompson")
-        for name in ("q", "delta", "width"):
+        check_positive("posterior_scale", self.posterior_scale, of="Thompson")
+        for name in ("q", "delta", "posterior_scale"):
             given = getattr(self, name)
             object.__setattr__(self, name, None if given is None else float(given))
         if self.n_samples is not None:
-            check_int("samples", self.n_samples, 1, of="Thompson")
+            check_int("n_samples", self.n_samples, 1, of="Thompson")
 
     def with_deltas(self, deltas: Sequence[float]) -> "Thompson":
         return self if self.delta is not None else replace(self, delta=min(deltas))

@@ -81,7 +81,7 @@ class TopTwoKernel(NamedTuple):
                 self.leader[a] = state.leader[a]
             return
         if self.led == 1:
-            f = self.bonus.value(stats.n_rounds[0])
+            f = self.bonus.bonus_at(stats.n_rounds[0])
             for a in range(self.means.size):
                 level = f / max(stats.counts[a], 1.0)
                 self.means[a] = problem.rewards.kl_ucb(stats.mean[a], level, a)
@@ -188,8 +188,8 @@ class TopTwo(RuleBase):
             raise invalid_argument("beta", self.beta, "between 0 and 1, or None", of="TopTwo")
         if self.beta is not None:
             object.__setattr__(self, "beta", float(self.beta))
-        check_int("tries", self.max_resamples, 1, of="TopTwo")
-        for name in ("explore", "ease"):
+        check_int("max_resamples", self.max_resamples, 1, of="TopTwo")
+        for name in ("exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="TopTwo")
         make_bonus(self.bonus)
 

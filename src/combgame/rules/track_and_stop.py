@@ -85,7 +85,10 @@ class TrackAndStop(RuleBase):
         super().__post_init__()
         if not (is_real(self.recompute_factor) and 1.0 <= self.recompute_factor < math.inf):
             raise invalid_argument(
-                "growth", self.recompute_factor, "a factor of at least 1", of="TrackAndStop"
+                "recompute_factor",
+                self.recompute_factor,
+                "a factor of at least 1",
+                of="TrackAndStop",
             )
         if not (is_real(self.tolerance) and 0.0 < self.tolerance < 1.0):
             raise invalid_argument(
@@ -93,7 +96,7 @@ class TrackAndStop(RuleBase):
             )
         if not isinstance(self.tracking, str) or self.tracking not in TRACKINGS:
             raise unknown_name("tracking", self.tracking, TRACKINGS, of="TrackAndStop")
-        for name in ("explore", "ease"):
+        for name in ("exploration", "exploration_delay"):
             check_positive(name, getattr(self, name), of="TrackAndStop")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:

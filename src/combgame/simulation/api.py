@@ -29,8 +29,8 @@ def simulate(
     max_rounds: int = 10**6,
     shuffle_arms: bool = False,
     engine: str = "auto",
-    on_tie: str = "error",
-    eliminate: bool | str = False,
+    on_tie: str = "raise",
+    elimination: str | None = None,
     epsilon: float = 0.0,
     batch_sd: float = 0.0,
     progress: bool | None = None,
@@ -41,12 +41,12 @@ def simulate(
     "mixture" (proved, and far tighter than the paper's), "proved" (the paper's Theorem 2 for the
     rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic):
     docs/thresholds.md; or an object of your own (`StoppingBase`, docs/new-part.md). ties="run" lets
-    means with two best answers run to the cap. eliminate=True: answers that have once lost to the
+    means with two best answers run to the cap. elimination="always": answers that have once lost to the
     leader by more than the threshold are no longer considered, which keeps delta (one delta, at
-    most 20,000 answers); eliminate="phases": the same, looked at only at the ends of phases that
+    most 20,000 answers); elimination="phases": the same, looked at only at the ends of phases that
     grow by a tenth. epsilon: an answer that is worse than the best by no more counts as
     correct ("mixture" only). level_sd: the standard deviation of the levels of plays, where every
-    play has its own (`Gaussian(sigma, critical_value="per play")`). relabel=True: in every run the arms are
+    play has its own (`Gaussian(sigma, batch_effect=True)`). relabel=True: in every run the arms are
     relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
     arms for itself, that changes no distribution. engine="cuda": all runs at once on an NVIDIA
     card, with other noise than on the processor (docs/cuda.md). What takes more than two seconds
@@ -68,7 +68,7 @@ def simulate(
         max_rounds,
         engine,
         on_tie,
-        eliminate,
+        elimination,
         epsilon,
         shuffle_arms,
         batch_sd,

@@ -350,8 +350,8 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     if not epsilon:
         return least_time(problem, means)
     means, problem = problem.to_internal(means), problem.as_maximisation
-    level = "per play" if problem.rewards.has_batch_effect() else None
-    rewards = Gaussian(problem.rewards.sub_gaussian_scale(problem.d).tolist(), batch_effect=level)
+    scale = problem.rewards.sub_gaussian_scale(problem.d).tolist()
+    rewards = Gaussian(scale, batch_effect=problem.rewards.has_batch_effect())
     free = Problem(problem.actions, problem.answers, rewards, problem.names)
     leader = vector(problem.best_two(means)[0], problem.d)
     return least_time(free, means + epsilon / problem.answers.max_size() * leader)

@@ -90,7 +90,7 @@ class RunSpec:
     max_rounds: int = 10**6
     engine: str = "auto"
     on_tie: str | None = None
-    eliminate: bool | str = False
+    elimination: str | None = None
     epsilon: float = 0.0
     shuffle_arms: bool = False
     batch_sd: float = 0.0
@@ -113,10 +113,10 @@ class Runner:
             raise unknown_name("engine", spec.engine, (*ENGINES, CARD))
         self.engine = spec.engine
         self.stopping = stopping_of(
-            self.rule, spec.threshold, self.problem, deltas, spec.eliminate, spec.epsilon
+            self.rule, spec.threshold, self.problem, deltas, spec.elimination, spec.epsilon
         )
         if not isinstance(spec.shuffle_arms, bool):
-            raise invalid_argument("relabel", spec.shuffle_arms, "True or False")
+            raise invalid_argument("shuffle_arms", spec.shuffle_arms, "True or False")
         self.batch_sd = check_level_sd(self.problem, spec.batch_sd)
         self.spec = spec
         self.numbers(0)  # or a sentence
@@ -163,7 +163,7 @@ class Runner:
                     stopping.asked,
                     mine.problem,
                     self.deltas,
-                    self.spec.eliminate,
+                    self.spec.elimination,
                     stopping.epsilon,
                 )
             initial = replace(initial, problem=mine.problem, bound=setup, stopping=stopping)
@@ -230,8 +230,8 @@ class Runner:
     ) -> "RunResult":
         tell = getattr(run.bound, "diagnostics", None)
         return RunResult(
-            run.stops,
-            mine.theirs(run.winners),
+            run.stopping_times,
+            mine.theirs(run.recommended),
             int(run.stats.n_rounds[0]),
             tell(run.rule) if tell else {},
             seconds,
@@ -280,14 +280,14 @@ def _check_means(spec: RunSpec) -> Floats:
     truth = problem.check_means(spec.means)
     if not problem.rewards.variance_known:
         problem.rewards.sub_gaussian_scale(problem.d)  # to draw with, or a sentence
-    if on_tie is not None and not (isinstance(on_tie, str) and on_tie in ("error", "run")):
-        raise invalid_argument("ties", on_tie, "'error' or 'run'")
+    if on_tie is not None and not (isinstance(on_tie, str) and on_tie in ("raise", "run")):
+        raise invalid_argument("on_tie", on_tie, "'raise' or 'run'")
     best, rival = problem.best_two(truth)
     inside = problem.to_internal(truth)
     gap = inside[list(best)].sum() - inside[list(rival)].sum()
     near = is_real(to_python_scalar(epsilon)) and epsilon > 0.0  # another value is refused later
     if on_tie != "run" and not near and gap <= 1e-12 * np.abs(inside).max():
-        raise tied(problem.label(best), problem.label(rival), may_run=on_tie == "error")
+        raise tied(problem.label(best), problem.label(rival), may_run=on_tie == "raise")
     return truth
 
 
@@ -300,9 +300,9 @@ def check_level_sd(problem: Problem, batch_sd: Any) -> float:
     if number and not problem.rewards.has_batch_effect():
         raise InputError(
             "level-sd-without-level",
-            "level_sd = {level_sd:g} is for plays with a level of their own, and {rewards} has "
+            "batch_sd = {batch_sd:g} is for plays with a level of their own, and {rewards} has "
             "none",
-            remedy="use Gaussian(sigma, batch_effect='per play'), or leave level_sd out",
+            remedy="use Gaussian(sigma, batch_effect=True), or leave batch_sd out",
             batch_sd=float(number),
             rewards=str(problem.rewards),
         )
@@ -355,7 +355,7 @@ class InitialState:
     def copy(self) -> "_Parts":
         """Return the parts of a run, without its rule. From the second on, copies are cheap."""
         first, self._copied = not self._copied, True
-        return self._made() if first or self._mould is None else self._mould.cast()
+        return self._made() if first or self._mould is None else self._mould.copy()
 
     def _made(self) -> "_Parts":
         problem, d = self.problem, self.problem.d
@@ -410,7 +410,7 @@ class Run:
         self.rule, self.start = initial.bound.start_run(self.rng)
         if initial.problem.rewards.variance_shared:
             self.start = repeat_initial_design(self.start)
-        self.kernel, self.stats, self.state, self.stops, self.winners = initial.copy()
+        self.kernel, self.stats, self.state, self.stopping_times, self.recommended = initial.copy()
         self._play = initial.choose(self)
 
     def lead(self) -> float:
@@ -435,7 +435,7 @@ class Run:
             if isinstance(self.bound, CheckedBoundRule):
                 self.bound.check(self.rule)
             if ended != NEEDS_RESIZE:
-                check_compared(self.initial.stopping, self.stops)
+                check_compared(self.initial.stopping, self.stopping_times)
                 return int(ended)
             larger = again_larger(*larger, int(self.stats.n_rounds[0]), self.rule)
             self.rule = self.bound.resize(self.rule)
@@ -445,7 +445,7 @@ class Run:
     def _given(self, last: int) -> tuple[Any, ...]:
         """What a round is played with."""
         before = self.kernel, self.rule, self.start, self.means, self.rng, int(last)
-        return *before, self.stats, self.state, self.stops, self.winners
+        return *before, self.stats, self.state, self.stopping_times, self.recommended
 
     def ready(self) -> bool:
         """Whether it can be played without compiling first."""
@@ -522,7 +522,7 @@ def draw_permutation(
     order = drawn(problem.d, seed, run, OWN)
     if shuffle_arms:
         order = drawn(problem.d, seed, run, RELABELLED)[order]
-    other, alike = getattr(rule, "numbered", None), None
+    other, alike = getattr(rule, "permuted", None), None
     mine = problem.permuted(order) if other is not None else None
     alike = other(order) if other is not None and mine is not None else None
     if mine is not None and alike is not None:
@@ -530,12 +530,12 @@ def draw_permutation(
     if shuffle_arms:
         raise InputError(
             "not-numbered",
-            "{part} does not say how its arms are numbered anew, so they cannot be relabelled",
+            "{kernel} does not say how its arms are numbered anew, so they cannot be relabelled",
             remedy="say `symmetric = True` in a rule or learner that names no arm "
             "(docs/new-part.md), give others the method `numbered` (docs/new-structure.md), or "
-            "leave {relabel} out",
+            "leave {shuffle_arms} out",
             kernel=str(rule if mine is not None or other is None else problem),
-            shuffle_arms=OptionHint("relabel"),
+            shuffle_arms=OptionHint("shuffle_arms"),
         )
     return ArmPermutation(problem, rule, np.arange(problem.d))
 

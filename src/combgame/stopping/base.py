@@ -79,13 +79,21 @@ class ProofRequirements(NamedTuple):
     The first method of a structure always counts; the others count if they are not this package's.
     """
 
-    answers: tuple[str, ...] = ("nearest", "n_sets_bound", "max_difference_bound")
-    actions: tuple[str, ...] = ("largest",)
+    answers: tuple[str, ...] = ("nearest_alternative", "n_sets_bound", "max_difference_bound")
+    actions: tuple[str, ...] = ("max_size",)
     rewards: tuple[str, ...] = ("assumptions", "divergence")
 
 
 # The methods of a reward kernel, besides the divergence, that transportation costs depend on.
-GEOMETRY = ("project", "step", "blur", "closest", "swap", "distance", "estimate")
+GEOMETRY = (
+    "project",
+    "best_shift_with_gradient",
+    "quadratic_variance",
+    "cheapest_challenger",
+    "cheapest_exchange",
+    "transportation_cost",
+    "update_variance",
+)
 
 
 class Stopping(NamedTuple):
@@ -204,9 +212,9 @@ def ours(kernel: object) -> bool:
 LISTED = 5000  # largest number of sets that `combgame.testing.check_structure` lists
 # The methods that the default of a method calls.
 MADE_OF = {
-    "exchange": ("n_sets_bound", "max_difference_bound"),
-    "n_sets_bound": ("size",),
-    "max_difference_bound": ("difference",),
+    "neighbourhood": ("n_sets_bound", "max_difference_bound"),
+    "n_sets_bound": ("n_sets",),
+    "max_difference_bound": ("max_difference",),
 }
 
 
@@ -222,7 +230,7 @@ def _trusted(structure: StructureBase, verb: str) -> tuple[str, ...]:
         return (verb,)
     if getattr(type(structure), verb) is getattr(StructureBase, verb):
         return tuple(one for of in MADE_OF.get(verb, ()) for one in _trusted(structure, of))
-    return (verb,) if verb == "exchange" else ()  # a subclass may have other sets
+    return (verb,) if verb == "neighbourhood" else ()  # a subclass may have other sets
 
 
 def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str, ...]:
@@ -232,10 +240,10 @@ def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str
         return ()
     first, *others = rests
     if asked:
-        own = first == "nearest" and (
-            _foreign(structure, "part") or _foreign(structure, "answer_kernel")
+        own = first == "nearest_alternative" and (
+            _foreign(structure, "kernel") or _foreign(structure, "answer_kernel")
         )
-        named = ("argmax", "nearest") if own else ("argmax",)
+        named = ("argmax", "nearest_alternative") if own else ("argmax",)
     else:
         named = (first,)
     more = (one for verb in others for one in _trusted(structure, verb))
@@ -293,9 +301,9 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
             if len(verbs) > 2:
                 text = "its {verbs:and} are right"
         else:
-            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
+            text = "the {verbs:by  and the } of the {kernel} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
-                text = "the {verbs:and} of the {part} ({whose}) are right"
+                text = "the {verbs:and} of the {kernel} ({whose}) are right"
         conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
     tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
@@ -304,7 +312,7 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
     if tried:
         text += " (combgame.testing.check_structure tries {tried}"
         many = problem.answers.n_sets()
-        untried = "exchange" in taken.get("answers", ()) and (many is None or many > LISTED)
+        untried = "neighbourhood" in taken.get("answers", ()) and (many is None or many > LISTED)
         text += ", but not an exchange of so many sets)" if untried else ")"
         facts["tried"] = "it" if tried == whose and len(tried) == 1 else " and ".join(tried)
     if "divergence" in taken.get("rewards", ()):
@@ -382,10 +390,10 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     """
     kernel: Any = asked.kernel(problem, np.array(deltas, dtype=float))
     name = short_repr(asked) if is_value(asked) else type(asked).__name__
-    if not callable(getattr(kernel, "level", None)):
+    if not callable(getattr(kernel, "critical_value", None)):
         raise InputError(
             "no-level",
-            "threshold = {name}: {part} has no method level, the verb of every threshold",
+            "threshold = {name}: {kernel} has no method level, the verb of every threshold",
             remedy="give it level(self, t, which), which returns beta(t, deltas[which])",
             name=name,
             kernel=type(kernel).__name__,
@@ -393,7 +401,7 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     for t in TRIED:
         for index in range(len(deltas)):
             check_level(name, deep_copy(kernel), t, index)
-    judges = callable(getattr(kernel, "look", None))
+    judges = callable(getattr(kernel, "evaluate", None))
     return Stopping(
         name,
         kernel,
@@ -427,8 +435,8 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     """Return the error for a threshold that is not a number."""
     return InputError(
         "level-not-a-number",
-        "threshold = {name}: {part}.level(t={t}, which={which}) {did}, but a threshold is one "
-        "number for every t from 0 on",
+        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold "
+        "is one number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
         "is asked for its element [which]",
         name=name,

@@ -295,8 +295,12 @@ def block_effect_stopping(
     if epsilon and why.proved:
         text = "any answer within {epsilon:g} of the best counts as correct"
         why = with_note(why, text, epsilon=epsilon)
-    answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
-    rests = ProofRequirements(answers, (), ("assumptions", "spread"))
+    answers = (
+        ("nearest_alternative", "neighbourhood", "max_size")
+        if epsilon
+        else ("nearest_alternative", "neighbourhood")
+    )
+    rests = ProofRequirements(answers, (), ("assumptions", "sub_gaussian_scale"))
     make_kernel = batch_kernel_maker(problem, epsilon)
     return Stopping("mixture", constant, make_kernel, why, epsilon=epsilon, rests=rests)
 

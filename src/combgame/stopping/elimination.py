@@ -39,14 +39,14 @@ def with_elimination(
     if number is None or number > LIMIT:
         raise InputError(
             "too-many-to-eliminate",
-            "eliminate=True lists the answers, at most {limit:,}, and {answers} has more, or an "
-            "unknown number of them",
-            remedy="drop eliminate, or give the answers with Listed",
+            "elimination='always' lists the answers, at most {limit:,}, and {answers} has more, or "
+            "an unknown number of them",
+            remedy="drop elimination, or give the answers with Listed",
             limit=LIMIT,
             answers=str(problem.answers),
         )
     if len(deltas) > 1:
-        what = "a single one with eliminate=True, because what is discarded depends on it"
+        what = "a single one with elimination='always', because what is discarded depends on it"
         raise invalid_argument("delta", list(deltas), what)
 
     def make_kernel(kernel: ProblemKernel, level: Threshold, stats: Statistics) -> ProblemKernel:
@@ -57,7 +57,7 @@ def with_elimination(
             stopping=EliminationKernel(level, left, PHASE if phases else 1.0, np.zeros(1)),
         )  # nature, too, may only choose among the answers that are left
 
-    rests = usual.rests._replace(answers=("sets", *usual.rests.answers[1:]))
+    rests = usual.rests._replace(answers=("to_list", *usual.rests.answers[1:]))
     return usual._replace(make_kernel=make_kernel, rests=rests)
 
 

@@ -216,5 +216,5 @@ def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     fees = IteratedLogThreshold(2.0, 4.0) if normal else IteratedLogThreshold(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem.rewards)
     why = with_note(base, "with the counts themselves (docs/thresholds.md)")
-    rests = ProofRequirements(("nearest", "exchange"), ())
+    rests = ProofRequirements(("nearest_alternative", "neighbourhood"), ())
     return Stopping(name, constant, penalised(problem, lambda kernel: fees), why, rests=rests)

@@ -278,7 +278,7 @@ def _rivals(problem: Problem, epsilon: float) -> UnionBound | None:
 
     A class that inherits the method from a structure may have other sets.
     """
-    known = _counted(problem, epsilon) and "rivals" in vars(type(problem.answers))
+    known = _counted(problem, epsilon) and "union_bound" in vars(type(problem.answers))
     return problem.answers.union_bound() if known else None
 
 
@@ -342,6 +342,10 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         why = with_note(
             why, "any answer within {epsilon:g} of the best counts as correct", epsilon=epsilon
         )
-    answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
-    rests = ProofRequirements(answers, (), ("assumptions", "divergence", "spread"))
+    answers = (
+        ("nearest_alternative", "neighbourhood", "max_size")
+        if epsilon
+        else ("nearest_alternative", "neighbourhood")
+    )
+    rests = ProofRequirements(answers, (), ("assumptions", "divergence", "sub_gaussian_scale"))
     return Stopping("mixture", constant, make_kernel, why, epsilon=epsilon, rests=rests)

@@ -104,7 +104,7 @@ def make_stopping(
     deltas: Sequence[float],
     *,
     own: Stopping | None = None,
-    eliminate: bool | str = False,
+    elimination: str | None = None,
     epsilon: float = 0.0,
 ) -> Stopping:
     """Return the stopping rule of a name or of a user's object.
@@ -119,8 +119,8 @@ def make_stopping(
         Error probabilities.
     own : Stopping, optional
         The stopping rule of the sampling rule, if it has one; it replaces "proved".
-    eliminate : bool or "phases"
-        Whether answers are eliminated.
+    elimination : {"always", "phases"}, optional
+        Whether answers are eliminated, in every round or at the ends of phases.
     epsilon : float
         An answer that is worse than the best by at most this much counts as correct.
 
@@ -132,7 +132,7 @@ def make_stopping(
     'heuristic'
     """
     check_threshold(threshold)
-    stopping = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
+    stopping = _make(threshold, problem, deltas, own, elimination, _epsilon(epsilon))
     return stopping._replace(validity=with_conditions(stopping, problem))
 
 
@@ -141,7 +141,7 @@ def _make(
     problem: Problem,
     deltas: Sequence[float],
     own: Stopping | None,
-    eliminate: bool | str,
+    elimination: str | None,
     epsilon: float,
 ) -> Stopping:
     if problem.rewards.has_batch_effect():
@@ -160,14 +160,14 @@ def _make(
             epsilon=epsilon,
             threshold=name,
         )
-    if not isinstance(eliminate, bool) and eliminate != "phases":
-        raise invalid_argument("eliminate", eliminate, "True, False or 'phases'")
-    if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.variance_known):
+    if elimination not in (None, "always", "phases"):
+        raise invalid_argument("elimination", elimination, "'always', 'phases' or None")
+    if elimination and (mine or THRESHOLDS[name] is None or not problem.rewards.variance_known):
         raise InputError(
             "cannot-eliminate",
-            "eliminate=True needs 'stylised', 'gaussian' or 'sub-gaussian' and known variances; "
-            "here the threshold is {threshold!r}",
-            remedy="use one of them, or leave eliminate out",
+            "elimination='always' needs 'stylised', 'gaussian' or 'sub-gaussian' and known "
+            "variances; here the threshold is {threshold!r}",
+            remedy="use one of them, or leave elimination out",
             threshold=name,
         )
     if own is not None and own.own is not None and not problem.rewards.variance_known:
@@ -187,9 +187,9 @@ def _make(
     usual = Stopping(
         name, make_threshold(name, problem, deltas), None, validity(name, problem.rewards)
     )
-    if not eliminate:
+    if not elimination:
         return usual
-    return with_elimination(usual, problem, deltas, phases=eliminate == "phases")
+    return with_elimination(usual, problem, deltas, phases=elimination == "phases")
 
 
 def _needs_variances(name: str) -> InputError:

@@ -234,7 +234,7 @@ class SampledAlternatives(StoppingBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_int("draws", self.n_draws, 1, of="SampledAlternatives")
+        check_int("n_draws", self.n_draws, 1, of="SampledAlternatives")
 
     def kernel(self, problem: ProblemLike, deltas: Floats) -> SampledRatioKernel:
         """Return the stopping kernel; see `StoppingBase.kernel`."""

@@ -148,14 +148,14 @@ def as_event(row: Any) -> ChainedEvent:
         if not isinstance(value, kinds):
             raise _unreadable(f"its {name} is {safe_repr(value)}")
     if not math.isfinite(event.timestamp):
-        raise _unreadable(f"its at is {event.timestamp}")
+        raise _unreadable(f"its timestamp is {event.timestamp}")
     return ChainedEvent(event, sealed)
 
 
 KINDS: dict[str, Any] = {  # what stands in the columns
     "seq": int,
     "kind": str,
-    "at": float | int,
+    "timestamp": float | int,
     "round": int | None,
     "client": str | None,
     "reason": str | None,

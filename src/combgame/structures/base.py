@@ -56,7 +56,7 @@ class StructureBase(Description):
         return (
             super().__repr__()
             if original is None
-            else f"{original!r}.numbered({np.argsort(vars(self)['_called']).tolist()})"
+            else f"{original!r}.permuted({np.argsort(vars(self)['_called']).tolist()})"
         )
 
     def __str__(self) -> str:

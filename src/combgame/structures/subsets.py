@@ -79,7 +79,7 @@ class SubsetsKernel(NamedTuple):
 class Subsets(StructureBase):
     """All sets of `n_sets` of the d arms; d: how many, or their names.
 
-    >>> Subsets(10, 3).size(), Subsets(["wt", "A12G", "K7R"], 2).size()
+    >>> Subsets(10, 3).n_sets(), Subsets(["wt", "A12G", "K7R"], 2).n_sets()
     (120, 3)
     """
 

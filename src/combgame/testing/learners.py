@@ -80,7 +80,7 @@ class LearnerHarness:
         room = len(sets) if learner.enumerates_actions else learner.initial_capacity(D, len(sets))
         self.seating = LearnerContext(ACTIONS, home, np.full(D, 1 / 3), len(sets), seats, room)
         self.kernel: Any = learner.kernel(self.seating)
-        for verb in ("act", "feed", "full"):
+        for verb in ("act", "update", "needs_resize"):
             assert callable(getattr(self.kernel, verb, None)), (
                 f"{type(self.kernel).__name__} has no method {verb}, a verb of every learner."
             )
@@ -103,7 +103,7 @@ class LearnerHarness:
             f"after {t} rounds act() wrote weights {weight[:5]}... that are not a distribution."
         )
         assert np.all((ids >= 0) & (ids < self.table.size[0])), "act() wrote an unknown action."
-        written = weights.marginals.copy()
+        written = weights.arm_weights.copy()
         self.table.add_weights(weights)
         if self.learner.writes_all_weights:
             self._check_whole(written, t)
@@ -116,9 +116,9 @@ class LearnerHarness:
             f"after {t} rounds act() wrote the actions {weights.ids[:5]}..., but `writes_all_weights` says that "
             f"it writes all {number} in the order of numbers: leave `writes_all_weights` out."
         )
-        assert np.allclose(written, weights.marginals, rtol=0.0, atol=1e-9), (
+        assert np.allclose(written, weights.arm_weights, rtol=0.0, atol=1e-9), (
             f"after {t} rounds act() wrote mixture.arms = {written.round(3).tolist()}, but the "
-            f"marginals of its weights are {weights.marginals.round(3).tolist()}: write these, or leave "
+            f"marginals of its weights are {weights.arm_weights.round(3).tolist()}: write these, or leave "
             "`writes_all_weights` out, and the rule computes them."
         )
 
@@ -142,7 +142,7 @@ def _check_lesson(pupil: LearnerHarness, what: str, rewards: Floats) -> None:
     got = 0.0
     for t, reward in enumerate(rewards):
         pupil.act(0, t)
-        got += float(pupil.weights.marginals @ reward)
+        got += float(pupil.weights.arm_weights @ reward)
         pupil.update(0, reward)
     ranked = np.sort(rewards, axis=1)
     apart = float((ranked[:, -2:].sum(axis=1) - ranked[:, :2].sum(axis=1)).sum())

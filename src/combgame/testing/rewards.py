@@ -1,6 +1,6 @@
 """Whether rewards of one's own are what they say: their geometry, their values, their licences.
 
-Whether rewards are those of the same arms when these get other numbers (`numbered`).
+Whether rewards are those of the same arms when these get other numbers (`permuted`).
 """
 
 import math
@@ -32,7 +32,7 @@ def check_permuted(
     order = np.roll(np.arange(D), 1)  # no arm keeps its number
     other = rewards.permuted(order)
     if other is None:
-        tally.add("runs keep the given numbers of arms: `numbered` does not say how to change them")
+        tally.add("runs keep the given numbers of arms: `permuted` does not say how to change them")
         return
     _check_figures(rewards, other, order)
     least, most = rewards.mean_range(D)
@@ -41,7 +41,7 @@ def check_permuted(
         x, y = rng.uniform(low, high, 2)
         _check_verbs(one, two, arm, i, (float(x), float(y), high, 10.0 ** rng.uniform(-1.0, 2.0)))
         _check_draws(one, two, arm, i, float(x), rng)
-    tally.add("an arm under another number (`numbered`), verb by verb and by what is drawn", D)
+    tally.add("an arm under another number (`permuted`), verb by verb and by what is drawn", D)
 
 
 def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> None:
@@ -50,16 +50,16 @@ def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> Non
     mine, theirs = _spread(rewards), _spread(other)
     group, moved = rewards.variance_groups(D), other.variance_groups(D)
     for what, a, b, alike in (
-        ("range", low, lower, np.array_equal(low[order], lower)),
-        ("range", high, higher, np.array_equal(high[order], higher)),
-        ("spread", mine, theirs, np.array_equal(mine[order], theirs)),
-        ("groups", group, moved, np.array_equal(_pairs(group[order]), _pairs(moved))),
+        ("mean_range", low, lower, np.array_equal(low[order], lower)),
+        ("mean_range", high, higher, np.array_equal(high[order], higher)),
+        ("sub_gaussian_scale", mine, theirs, np.array_equal(mine[order], theirs)),
+        ("variance_groups", group, moved, np.array_equal(_pairs(group[order]), _pairs(moved))),
         ("assumptions", sorted(valid_assumptions(rewards)), sorted(valid_assumptions(other)), None),
-        ("values", rewards.support(D), other.support(D), None),
+        ("support", rewards.support(D), other.support(D), None),
     ):
         assert a == b if alike is None else alike, (
             f"{what}() is {a}, but {b} with arm order[i] called i, order = {order.tolist()}: "
-            "numbered() moves what is said of single arms with them."
+            "permuted() moves what is said of single arms with them."
         )
 
 
@@ -86,16 +86,16 @@ def _check_verbs(
     for name, given in (
         ("divergence", (x, y)),
         ("project", (x,)),
-        ("upper", (x, level)),
-        ("lower", (x, level)),
-        ("move", (x, weight, 0.5 * weight * level)),
-        ("step", (x, weight, 0.5 * weight * level)),
-        ("blur", (weight,)),
+        ("kl_ucb", (x, level)),
+        ("kl_lcb", (x, level)),
+        ("best_shift", (x, weight, 0.5 * weight * level)),
+        ("best_shift_with_gradient", (x, weight, 0.5 * weight * level)),
+        ("quadratic_variance", (weight,)),
     ):
         mine, theirs = getattr(one, name)(*given, arm), getattr(two, name)(*given, i)
         assert np.allclose(mine, theirs, rtol=CLOSE, atol=1e-12), (
-            f"{name} of arm {arm} is {mine}, but {theirs} where numbered() calls it {i}, for "
-            f"{given}: numbered() moves what is said of single arms with them."
+            f"{name} of arm {arm} is {mine}, but {theirs} where permuted() calls it {i}, for "
+            f"{given}: permuted() moves what is said of single arms with them."
         )
 
 
@@ -107,8 +107,8 @@ def _check_draws(one: Any, two: Any, arm: int, i: int, mean: float, rng: Any) ->
         a, b = mine**power, theirs**power
         error = FAR * math.sqrt((float(a.var()) + float(b.var())) / DRAWN)
         assert abs(a.mean() - b.mean()) <= error + 1e-12, (
-            f"{DRAWN:,} values of arm {arm} and as many where numbered() calls it {i} do not have "
-            f"the same {what}: numbered() moves what is said of single arms with them."
+            f"{DRAWN:,} values of arm {arm} and as many where permuted() calls it {i} do not have "
+            f"the same {what}: permuted() moves what is said of single arms with them."
         )
 
 
@@ -199,15 +199,15 @@ def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport
         top = kernel.divergence(x, x + 0.9 * (high - x), arm)
         for level in (0.01 * top, 0.5 * top):
             for name, y, end in (
-                ("upper", kernel.kl_ucb(x, level, arm), high),
-                ("lower", kernel.kl_lcb(x, level, arm), low),
+                ("kl_ucb", kernel.kl_ucb(x, level, arm), high),
+                ("kl_lcb", kernel.kl_lcb(x, level, arm), low),
             ):
                 beyond = kernel.divergence(x, end, arm) < level
                 assert beyond or _near(kernel.divergence(x, y, arm), level, 1e-3), (
                     f"{name}({x}, {level}) is {y}, where the divergence is "
                     f"{kernel.divergence(x, y, arm)}."
                 )
-                assert (y >= x) == (name == "upper") or y == x, (
+                assert (y >= x) == (name == "kl_ucb") or y == x, (
                     f"{name}({x}, {level}) is {y}, on the wrong side."
                 )
     tally.add("divergence: 0 at home, rising to both sides")

@@ -88,7 +88,7 @@ def _plays(
     """In every run, the share of plays that have each arm, with arm order[i] called i; None: that
     cannot be done.
     """
-    numbered = getattr(rule, "numbered", None)
+    numbered = getattr(rule, "permuted", None)
     made, means = trial.problem.permuted(order), trial.truth()[order]
     alike = numbered(order) if numbered is not None and made is not None else None
     if made is None or alike is None:

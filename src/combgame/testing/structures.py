@@ -121,7 +121,7 @@ def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None
     apart = int((rows[:, None, :] != rows[None, :, :]).sum(axis=2).max())
     for name, said, least in (
         ("n_sets_bound", structure.n_sets_bound(), len(known)),
-        ("largest", structure.max_size(), int(rows.sum(axis=1).max())),
+        ("max_size", structure.max_size(), int(rows.sum(axis=1).max())),
         ("max_difference_bound", structure.max_difference_bound(), apart),
     ):
         assert said >= least, (

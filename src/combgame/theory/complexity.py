@@ -129,7 +129,7 @@ def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     may_run : bool
         Whether the caller has an option to run nevertheless.
     """
-    run = {"ties": OptionHint("ties", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
+    run = {"ties": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
     return TieError(
         "tie",
         "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "

@@ -233,7 +233,7 @@ def evidence(
     known, stated = problem.rewards.variance_known, str(problem.rewards)
     if isinstance(problem.rewards, Gaussian) and not known:
         problem = replace(
-            problem, rewards=replace(problem.rewards, shared_sigma=False, batch_effect=None)
+            problem, rewards=replace(problem.rewards, shared_sigma=False, batch_effect=False)
         )
     if known != (sigmas is None):
         raise InputError(

@@ -85,7 +85,7 @@ class UpperBound:
 
     def bonus(self, t: float) -> float:
         """Return the exploration bonus f(t)."""
-        return max(theory_bonus(B, self.c).value(max(t, 2.0)), 0.0)  # type: ignore[arg-type]
+        return max(theory_bonus(B, self.c).bonus_at(max(t, 2.0)), 0.0)  # type: ignore[arg-type]
 
     def regret(self, t: float) -> float:
         """Return an upper bound on R_t."""

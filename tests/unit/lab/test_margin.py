@@ -538,7 +538,7 @@ def test_few_values_do_not_make_evidence_look_large():
     """With sigma not known a ratio at its estimate may be hundreds by chance; what is shown is the
     likelihood ratio.
     """
-    for rewards in (cg.Gaussian(), UNKNOWN, cg.Gaussian(batch_effect="per play")):
+    for rewards in (cg.Gaussian(), UNKNOWN, cg.Gaussian(batch_effect=True)):
         study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards), engine="python")
         values, rng = np.array([3.0, 0.0, 1.0, 2.0]), np.random.default_rng(1)
         for _ in range(6):

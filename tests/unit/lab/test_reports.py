@@ -454,7 +454,7 @@ def test_plans_comparisons_and_simulations_show_themselves():
 @pytest.mark.parametrize("sigma", ["sigma = 0.1", "supposed = 0.1"])
 def test_a_report_compares_with_a_plan_where_plays_have_levels(tmp_path, monkeypatch, sigma):
     monkeypatch.chdir(tmp_path)
-    plates = TOML.replace("sigma = 0.1", f'{sigma}, level = "per play"')
+    plates = TOML.replace("sigma = 0.1", f"{sigma}, batch_effect = true")
     (tmp_path / "p.toml").write_text(plates + "truth = {means = [0.5, 0.3, 0.2, 0.1, 0.0]}\n")
     where = ("--storage", "sqlite:///lab.db")
     made = ("create", "p.toml", "--name", "plate", "--max-rounds", 12, "--epsilon", 0.05, *where)

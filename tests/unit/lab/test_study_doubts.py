@@ -257,7 +257,7 @@ def test_a_doubt_is_said_in_numbers_that_people_read():
 
 
 def levelled(d, size, sigma, **options):
-    rewards = cg.Gaussian(sigma, batch_effect="per play")
+    rewards = cg.Gaussian(sigma, batch_effect=True)
     return cg.Problem(cg.Subsets(d, size), cg.Arms(d), rewards, **options)
 
 

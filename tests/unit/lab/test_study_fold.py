@@ -12,7 +12,7 @@ from tests.studies import state_of
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
 STATED, UNKNOWN = cg.Gaussian(1.0), cg.Gaussian()
-LEVELS = cg.Gaussian(1.0, batch_effect="per play")
+LEVELS = cg.Gaussian(1.0, batch_effect=True)
 
 
 def begun(rewards=STATED, d=2, **how):

@@ -162,7 +162,7 @@ def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
 
 def test_a_contradicted_certificate_advises_what_plates_need():
     """Sigma from the data, and levels as before; its values cannot be observed elsewhere."""
-    rewards = cg.Gaussian(0.02, batch_effect="per play")
+    rewards = cg.Gaussian(0.02, batch_effect=True)
     study = cg.Study(cg.Problem(cg.Subsets(12, 6), cg.Arms(12), rewards), engine="python")
     rng = np.random.default_rng(5)
     while not study.done:
@@ -170,7 +170,7 @@ def test_a_contradicted_certificate_advises_what_plates_need():
         study.tell(todo, {a: level + rng.normal(3.0 * (a == 0), 0.5) for a in todo.arms})
     said = str(study.decision.headline)
     assert study.decision.certified and study.decision.noise_check.contradicted
-    assert "a study with Gaussian(batch_effect='per play') takes sigma from the data." in said
+    assert "a study with Gaussian(batch_effect=True) takes sigma from the data." in said
 
 
 def test_a_certificate_says_if_its_sigma_could_not_be_checked():

@@ -62,7 +62,10 @@ def test_minimising_is_maximising_the_turned_values(rewards, bounds):
         and one.oracle_stopping_time() == two.oracle_stopping_time()
     )
     one, two = cg.complexity(least, means), cg.complexity(most, other)
-    assert one.time == two.time and (one.allocation == two.allocation).all()
+    assert (
+        one.characteristic_time == two.characteristic_time
+        and (one.allocation == two.allocation).all()
+    )
     counts = [40, 20, 30, 10]
     more = {} if rewards.variance_known else {"spreads": [0.5, 0.4, 0.6, 0.5]}
     mine = cg.evidence(least, means, counts, delta=0.1, **more)
@@ -178,7 +181,7 @@ def test_structures_with_names_are_values():
             from_data(to_data(structure)) == structure and structure != structure.without_labels()
         )
         assert eval(repr(structure), vars(cg)) == structure
-        assert structure.permuted(np.array([2, 0, 1])).called is None
+        assert structure.permuted(np.array([2, 0, 1])).arm_names is None
         assert structure.to_list() == structure.without_labels().to_list()
 
 
@@ -292,9 +295,9 @@ def test_init_asks(monkeypatch, tmp_path):
     assert made() == cg.Gaussian(0.25)
     assert any("read high or low as a whole" in one for one in asked)
     answers("wt, K7R, L3P", 2, 1, "gaussian", "YES", 0.25, "maximise")
-    assert made() == cg.Gaussian(0.25, batch_effect="per play")
+    assert made() == cg.Gaussian(0.25, batch_effect=True)
     answers("wt, K7R, L3P", 2, 1, "unknown", "y", "maximise")
-    assert made() == cg.Gaussian(batch_effect="per play")
+    assert made() == cg.Gaussian(batch_effect=True)
     for play, noise in ((1, "unknown"), (2, "bernoulli")):  # where there is nothing to ask
         answers("wt, K7R, L3P", play, 1, noise, "maximise")
         assert made().has_batch_effect() is False
@@ -314,10 +317,10 @@ def test_init_writes_levels_of_plates(tmp_path, monkeypatch):
         init("no.toml", *how, "--no-levels")
         init("unsaid.toml", *how)
         sigma = 0.2 if noise[0] == "--sigma" else None
-        assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, batch_effect="per play")
+        assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, batch_effect=True)
         assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
         assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
-        assert '# level = "per play"' in Path("no.toml").read_text()  # how it is stated later
+        assert "# batch_effect = true" in Path("no.toml").read_text()  # how it is stated later
         assert ("# supposed = " in Path("no.toml").read_text()) is (sigma is None)  # how to plan
         with refused("levels-of-noise", noise="bernoulli"):
             init("p.toml", "--names", "names.csv", "--play", 2, "--noise", "bernoulli", "--levels")

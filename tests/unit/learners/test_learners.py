@@ -84,8 +84,8 @@ def test_learners_play_what_their_naive_twins_play(learner):
         mine, theirs = played(kernel, table, weights), other.act()
         for s in set(mine) | set(theirs):
             assert mine.get(s, 0.0) == pytest.approx(theirs.get(s, 0.0), abs=1e-9), (t, s)
-        assert np.allclose(weights.marginals, naive.marginals(theirs, D), atol=1e-9)
-        reward = rewards_of(t, weights.marginals, rng)
+        assert np.allclose(weights.arm_weights, naive.marginals(theirs, D), atol=1e-9)
+        reward = rewards_of(t, weights.arm_weights, rng)
         kernel.update(0, weights, table, structure, reward)
         other.update(reward)
 
@@ -104,7 +104,7 @@ def test_two_seats_do_not_touch_each_other(learner):
         table.add_weights(weights)
         alone.act(0, its_mixture)
         its_catalogue.enter(its_mixture)
-        assert np.allclose(weights.marginals, its_mixture.arms, atol=1e-9)
+        assert np.allclose(weights.arm_weights, its_mixture.arm_weights, atol=1e-9)
         kernel.update(0, weights, table, structure, reward)
         alone.update(0, its_mixture, its_catalogue, structure, reward)
 
@@ -118,7 +118,7 @@ def test_adahedge_keeps_the_regret_of_its_lemma():
         table.add_weights(weights)
         reward = rng.random(D) * np.array([1.0, 1.01, 1.0, 1.0, 0.99])
         got = np.array([reward[list(s)].sum() for s in sets])
-        mine += float(weights.marginals @ reward)
+        mine += float(weights.arm_weights @ reward)
         gains += got
         spans.append(np.ptp(got))
         kernel.update(0, weights, table, structure, reward)
@@ -133,7 +133,7 @@ def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
     d = data.draw(st.integers(2, 8))
     sets = sorted(
         data.draw(
-            st.to_list(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)
+            st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)
         ),
         key=sorted,
     )
@@ -153,7 +153,7 @@ def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
     support.sparsify(0, table)
     support.write(0, after)
     table.add_weights(after)
-    assert np.allclose(before.arms, after.arms, atol=1e-9)
+    assert np.allclose(before.arm_weights, after.arm_weights, atol=1e-9)
     assert support.used[0] <= d + 1 and np.all(support.weight[0, : support.used[0]] > 0)
     assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-12)
 
@@ -191,10 +191,10 @@ def rounds_with(kernel, table, weights, structure, rewards, worst):
             worst[0] = min(worst[0], weights.values[i])
         worst[1] = max(worst[1], abs(total - 1.0))
         arms = 0.0
-        for a in range(weights.marginals.size):
-            arms += weights.marginals[a]
-            worst[2] = max(worst[2], weights.marginals[a])
-            worst[3] = min(worst[3], weights.marginals[a])
+        for a in range(weights.arm_weights.size):
+            arms += weights.arm_weights[a]
+            worst[2] = max(worst[2], weights.arm_weights[a])
+            worst[3] = min(worst[3], weights.arm_weights[a])
         worst[4] = max(worst[4], arms)
         worst[5] = min(worst[5], arms)
         worst[6] = max(worst[6], weights.size[0])
@@ -241,12 +241,14 @@ def test_a_catalogue_finds_what_it_knows_and_survives_growth():
     )
     table.n_plays[:3] = [3, 1, 2]
     larger = enlarge_action_table(table, 900)
-    assert [larger.find(vector(s, 12)) for s in sets] == numbers and larger.played[:3].tolist() == [
+    assert [larger.lookup(vector(s, 12)) for s in sets] == numbers and larger.n_plays[
+        :3
+    ].tolist() == [
         3,
         1,
         2,
     ]
-    assert larger.find(vector([0, 1, 2, 3, 11], 12)) in (len(sets), *numbers)
+    assert larger.lookup(vector([0, 1, 2, 3, 11], 12)) in (len(sets), *numbers)
 
 
 # ---- all actions, as products over the arms

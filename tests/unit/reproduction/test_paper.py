@@ -152,9 +152,7 @@ def test_beta_sigma_squared_is_the_number_of_arms_by_trying_all_signs(data):
     d = data.draw(st.integers(1, 5))
     covering = [(a,) for a in range(d)][: data.draw(st.integers(0, d))]
     left = set(range(d)) - {a for chosen in covering for a in chosen}
-    extra = data.draw(
-        st.lists(st.to_list(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2)
-    )
+    extra = data.draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2))
     covering += [tuple(sorted(left))] * bool(left) + [tuple(sorted(chosen)) for chosen in extra]
     assert enumerated_beta(covering, d) == pytest.approx(beta_sigma(d) ** 2)
 
@@ -263,7 +261,13 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
     )
     with refused("cannot-eliminate", cg.InputError, threshold="gcb-pe"):
         cg.simulate(
-            problem, means, rule="gcb-pe", eliminate=True, runs=2, delta=0.1, threshold="proved"
+            problem,
+            means,
+            rule="gcb-pe",
+            elimination="always",
+            runs=2,
+            delta=0.1,
+            threshold="proved",
         )
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="gcb-pe"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
@@ -310,7 +314,7 @@ class Spy:
         self.kernel.act(learner, weights)
 
     def update(self, learner, weights, table, actions, reward):
-        self.log.append((weights.marginals.copy(), reward.copy()))
+        self.log.append((weights.arm_weights.copy(), reward.copy()))
         self.kernel.update(learner, weights, table, actions, reward)
 
     def needs_resize(self):
@@ -330,7 +334,7 @@ class Spied(LearnerBase):
 
     @property
     def start(self):
-        return self.learner.start
+        return self.learner.initialization
 
     def initial_capacity(self, d, home):
         return self.learner.initial_capacity(d, home)

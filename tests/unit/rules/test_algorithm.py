@@ -67,7 +67,7 @@ def test_every_action_is_the_one_that_the_paper_would_play(name):
     rule = cg.CombGame(
         LEARNERS[kind], bonus=bonus, learner_per_answer=learner_per_answer, first_mover=order
     )
-    f = math.log if bonus == "stylised" else make_bonus("theory").explore
+    f = math.log if bonus == "stylised" else make_bonus("theory").bonus_at
     rounds = 260 if order == "learner" else 150
     rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(0,)))
     kernel = (
@@ -145,7 +145,7 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
     for number in range(4):
         alone = Run(InitialState(problem, setup, threshold, 1, "auto"), MEANS, 3, number)
         alone.advance(10**6)
-        assert alone.stops[0] == together.rounds[number] == again.rounds[number]
+        assert alone.stopping_times[0] == together.rounds[number] == again.rounds[number]
 
 
 def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatch):

@@ -24,7 +24,7 @@ from tests import golden
 from tests.said import refused
 
 PROBLEM = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
-PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, batch_effect="per play"))
+PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, batch_effect=True))
 MEANS = [0.9, 0.6, 0.5, 0.4, 0.3, 0.2]
 QUIET = 30  # rounds
 
@@ -228,7 +228,7 @@ def test_runs_that_are_watched_are_the_same_runs(kind, engine):
     assert one.advance(10_000) == two.advance(10_000) == STOPPED
     for here, there in zip(iter_leaves(one.stats), iter_leaves(two.stats), strict=True):
         np.testing.assert_array_equal(here, there)
-    assert one.stops == two.stops and (one.winners == two.winners).all()
+    assert one.stopping_times == two.stopping_times and (one.recommended == two.recommended).all()
 
 
 class Around(NamedTuple):
@@ -315,7 +315,7 @@ class Cheating(cg.RuleBase):
         return FixedBoundRule(CheatingPart(), padded(problem.actions.covering()))
 
 
-WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, batch_effect="per play"))
+WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, batch_effect=True))
 
 
 def test_plays_of_a_block_cannot_be_chosen_by_its_values():

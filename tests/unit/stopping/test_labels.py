@@ -584,11 +584,11 @@ def test_the_numbers_that_theorem_2_is_made_of_are_named():
 
 def test_elimination_takes_the_list_of_sets_instead_of_the_nearest():
     problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
-    assert taken(problem, "gaussian", eliminate=True) == [("answers", "Own", "sets")]
-    valid = stopping_of(cg.Uniform(), "gaussian", problem, [0.1], eliminate=True).validity
+    assert taken(problem, "gaussian", elimination="always") == [("answers", "Own", "sets")]
+    valid = stopping_of(cg.Uniform(), "gaussian", problem, [0.1], elimination="always").validity
     assert valid.label == "proved if its sets are right"
     counted = cg.Problem(Counted(), rewards=cg.Gaussian(1.0))
-    assert taken(counted, "gaussian", eliminate=True) == [
+    assert taken(counted, "gaussian", elimination="always") == [
         ("answers", "Counted", "sets", "n_sets_bound", "max_difference_bound")
     ]
 

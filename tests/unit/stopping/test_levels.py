@@ -281,7 +281,7 @@ def test_what_levels_exclude_is_said():
     with refused("level-needs-mixture", InputError, threshold="stylised"):
         cg.simulate(problem, means, threshold="stylised")
     with refused("cannot-eliminate", InputError):
-        cg.simulate(problem, means, eliminate=True)
+        cg.simulate(problem, means, elimination="always")
     with refused("level-outside", StudyError):
         cg.Study(problem).observe({0: 1.0, 1: 0.5})
     with refused("level-plan", InputError):
@@ -373,7 +373,7 @@ def test_a_study_reproduces_the_run_of_simulate():
             study.tell(todo, {a: kernel.rewards.sample(means[a], a, rng) for a in mine})
         run = Runner(RunSpec(problem, means, rule, 0.05, "mixture", 7, 10**4, "python")).begin(0)
         run.advance(10**4)
-        assert study.decision.rounds == run.stops[0] > 40
+        assert study.decision.rounds == run.stopping_times[0] > 40
         ahead = float(run.state.evidence[0]) - run.kernel.stopping.critical_value(
             study.decision.rounds, 0
         )
@@ -744,7 +744,7 @@ def test_a_stated_sigma_is_checked_within_rounds():
         assert noise.verdict == verdict and noise.estimated_sigma == pytest.approx(0.4, rel=0.4)
         if verdict == "too small":
             assert noise.contradicted and "observe" not in str(noise.sentence)
-            assert "Gaussian(batch_effect='per play')" in str(noise.sentence)
+            assert "Gaussian(batch_effect=True)" in str(noise.sentence)
         assert ("larger than it need be" in str(noise.sentence)) == (verdict == "too large")
 
 
@@ -840,14 +840,12 @@ def test_levels_that_nobody_stated_are_pointed_out():
     flagged = [opened(1.5, seed) for seed in range(3)]
     for study in flagged:
         assert study.status.levels.code == "level-unstated"
-        assert "level='per play'" in str(study.status)
+        assert "batch_effect=True" in str(study.status)
         study.stop("enough")
         assert "levels" in study.decision.sentence.arguments
-        assert "level='per play'" in str(study.decision.sentence)
+        assert "batch_effect=True" in str(study.decision.sentence)
     json.dumps(flagged[0].status.to_dict())
-    assert "Gaussian(batch_effect='per play')" in str(
-        opened(9.0, 0, rewards=cg.Gaussian()).status.levels
-    )
+    assert "Gaussian(batch_effect=True)" in str(opened(9.0, 0, rewards=cg.Gaussian()).status.levels)
     for rewards in (cg.Gaussian(), cg.Gaussian(0.5)):
         for seed in range(12):  # what a status says of it, without its forecast
             state = state_of(opened(0.0, seed, rewards=rewards))
@@ -999,8 +997,8 @@ def test_nothing_is_said_of_the_leader_while_no_block_is_complete():
     9: the values of four plates say which plate reads high.
     """
     for rewards in (
-        cg.Gaussian(0.15, batch_effect="per play"),
-        cg.Gaussian(batch_effect="per play"),
+        cg.Gaussian(0.15, batch_effect=True),
+        cg.Gaussian(batch_effect=True),
     ):
         problem, right = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), rewards), 0
         for seed in range(5):
@@ -1025,7 +1023,7 @@ def test_nothing_is_said_of_the_leader_while_no_block_is_complete():
 
 
 def test_a_study_that_ends_before_its_first_block_says_that_nothing_is_known():
-    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(1.0, batch_effect="per play"))
+    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(1.0, batch_effect=True))
     study = cg.Study(problem, engine="python")
     todo = study.ask(3)[0]
     study.tell(todo, {a: float(a) for a in todo.arms})
@@ -1037,7 +1035,7 @@ def test_a_study_that_ends_before_its_first_block_says_that_nothing_is_known():
 
 
 def test_arms_that_no_complete_block_joins_are_not_compared():
-    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, batch_effect="per play"))
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, batch_effect=True))
     study, rng = cg.Study(problem, engine="python"), np.random.default_rng(0)
     for todo in study.ask(6):  # of the plays with arm 5, only its own value is there
         lost = set(todo.arms) - {5} if 5 in todo.arms else set()
@@ -1051,7 +1049,7 @@ def test_arms_that_no_complete_block_joins_are_not_compared():
 
 def test_the_chance_within_plays_knows_how_unlike_sigmas_are():
     """Arms 0 and 1 are compared on many plates, each with a small sigma; arm 2 hardly."""
-    rewards = cg.Gaussian([0.1, 0.1, 5.0], batch_effect="per play")
+    rewards = cg.Gaussian([0.1, 0.1, 5.0], batch_effect=True)
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), rewards)
     kernel, stats = (
         problem.kernel(),

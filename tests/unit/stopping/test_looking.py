@@ -20,7 +20,7 @@ from tests.said import refused
 from tests.studies import state_of
 
 PAIR = cg.Subsets(2, 2)
-KNOWN, UNKNOWN = cg.Gaussian(1.0, batch_effect="per play"), cg.Gaussian(batch_effect="per play")
+KNOWN, UNKNOWN = cg.Gaussian(1.0, batch_effect=True), cg.Gaussian(batch_effect=True)
 
 
 def plates(rewards, seed, extra, asked=1, batches=40, replicates=None):
@@ -209,7 +209,7 @@ def test_nobody_can_make_a_play_of_two():
                 with refused("measured-anew", StudyError, round=1, asker="bob"):
                     study.tell(late, {1: 0.5}, final=False, client=who)
             with refused("measured-anew", StudyError):
-                study.best_shift_with_gradient(todo, {1: 0.5}, client="ada")
+                study.tell_and_ask(todo, {1: 0.5}, client="ada")
             assert study.events() == before, again
             study.tell(new, {0: 0.1, 1: 0.2}, client="bob")
         assert study.replay().same, again

@@ -305,7 +305,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     sigma, values = REWARDS[family].sub_gaussian_scale(d), []
     for weight, fee, cost in weights:
         against = {
-            s: naive.transportation_cost(
+            s: naive.distance(
                 "bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high
             )
             for s in structure.to_list()
@@ -706,7 +706,7 @@ def test_bad_input_is_said_in_a_sentence():
     means = [0.5, 0.3, 0.2, 0.1]
     usual = {"rule": "lloo", "delta": 0.1}
     with refused("cannot-eliminate", cg.InputError, threshold="mixture"):
-        cg.simulate(problem, means, threshold="mixture", eliminate=True, **usual)
+        cg.simulate(problem, means, threshold="mixture", elimination="always", **usual)
     with refused("epsilon-needs-mixture", cg.InputError, epsilon=0.1, threshold="gaussian"):
         cg.simulate(problem, means, epsilon=0.1, threshold="proved", **usual)
     with refused("must-be", cg.InputError, name="epsilon", value=-1):

@@ -118,9 +118,9 @@ def test_validity_is_proved_only_where_the_theorem_applies():
 
 
 def test_bonuses():
-    assert make_bonus("stylised").value(100) == pytest.approx(math.log(100))
-    assert make_bonus("theory").value(100) == pytest.approx(lambert_bar(4 * math.log(100)))
-    assert make_bonus("stylised").value(1) == 0.0 and make_bonus("theory").value(1) == 1.0
+    assert make_bonus("stylised").bonus_at(100) == pytest.approx(math.log(100))
+    assert make_bonus("theory").bonus_at(100) == pytest.approx(lambert_bar(4 * math.log(100)))
+    assert make_bonus("stylised").bonus_at(1) == 0.0 and make_bonus("theory").bonus_at(1) == 1.0
     with refused("must-be", of="theory_bonus", name="b", value=0.0):
         cg.theory_bonus(b=0.0)
     with refused("unknown", cg.UnknownNameError, kind="bonus", name="none"):

@@ -225,7 +225,7 @@ REFUSED = {
             lambda: cg.simulate(
                 cg.Problem(cg.Arms(3), listed_oracle([(0,), (1,), (2,)], 3, False), cg.Gaussian(1)),
                 [1, 0, 0.5],
-                eliminate=True,
+                elimination="always",
                 **USUAL,
             ),
             "too-many-to-eliminate",
@@ -235,7 +235,7 @@ REFUSED = {
             lambda: cg.simulate(
                 cg.Problem(cg.Subsets(30, 9), None, cg.Gaussian(1)),
                 range(30),
-                eliminate=True,
+                elimination="always",
                 **USUAL,
             ),
             "too-many-to-eliminate",
@@ -245,7 +245,7 @@ REFUSED = {
             lambda: cg.simulate(
                 cg.Problem(cg.Arms(3), None, cg.Gaussian(1)),
                 [1, 0, 0.5],
-                eliminate=True,
+                elimination="always",
                 **USUAL | {"delta": [0.1, 0.2]},
             ),
             "must-be",
@@ -402,17 +402,27 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     means = np.array([0.3, 0.27, 0.26, 0.2, 0.1])
     runs = [
         Runner(
-            RunSpec(problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, eliminate=True)
+            RunSpec(
+                problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, elimination="always"
+            )
         ).begin(0)
         for engine in ("python", "compiled")
     ]
     for run in runs:
         run.advance(100_000)
-        assert run.kernel.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
-    assert same(tuple(runs[0].stats), tuple(runs[1].stats)) and same(runs[0].stops, runs[1].stops)
+        assert run.kernel.answers.alive.sum() == 1 and arms_of(run.recommended[0]) == (0,)
+    assert same(tuple(runs[0].stats), tuple(runs[1].stats)) and same(
+        runs[0].stopping_times, runs[1].stopping_times
+    )
     plain = cg.simulate(problem, means, rule="uniform", runs=300, delta=0.1, threshold="proved")
     saving = cg.simulate(
-        problem, means, rule="uniform", runs=300, eliminate=True, delta=0.1, threshold="proved"
+        problem,
+        means,
+        rule="uniform",
+        runs=300,
+        elimination="always",
+        delta=0.1,
+        threshold="proved",
     )
     assert (
         np.all(saving.rounds <= plain.rounds) and saving.rounds.mean() < plain.rounds.mean()
@@ -428,8 +438,8 @@ def test_elimination_in_phases_looks_at_their_ends_only():
     means = np.array([0.3, 0.27, 0.2, 0.15, 0.1])
     usual = {"rule": "uniform", "runs": 12, "delta": 0.1, "threshold": "gaussian"}
     each, phases = (
-        cg.simulate(problem, means, eliminate=how, engine="python", **usual)
-        for how in (True, "phases")
+        cg.simulate(problem, means, elimination=how, engine="python", **usual)
+        for how in ("always", "phases")
     )
     ends, t = set(), 1.0
     while t < 1e5:
@@ -440,7 +450,7 @@ def test_elimination_in_phases_looks_at_their_ends_only():
     assert phases.rounds.mean() <= 1.25 * each.rounds.mean()
     assert phases.error_rate <= 0.2
     run = Runner(
-        RunSpec(problem, means, "lloo", 0.1, "gaussian", 0, 100_000, "python", eliminate="phases")
+        RunSpec(problem, means, "lloo", 0.1, "gaussian", 0, 100_000, "python", elimination="phases")
     ).begin(0)
     left = []
     for t in range(1, 400):
@@ -448,8 +458,8 @@ def test_elimination_in_phases_looks_at_their_ends_only():
         left.append(run.kernel.answers.alive.sum())
     changed = {t + 1 for t in range(1, len(left)) if left[t] != left[t - 1]}
     assert changed and changed <= ends
-    with refused("must-be", cg.InputError, name="eliminate", value="often"):
-        cg.simulate(problem, means, eliminate="often", **usual)
+    with refused("must-be", cg.InputError, name="elimination", value="often"):
+        cg.simulate(problem, means, elimination="often", **usual)
 
 
 @pytest.mark.slow

@@ -188,10 +188,10 @@ def test_what_cannot_be_a_threshold_is_refused():
             given("no-level", {"threshold": NoLevel()}, kernel="float"),
             given("must-be", {"threshold": Boast()}, name="Boast.validity", value=7),
             given("epsilon-needs-mixture", {"threshold": Table(), "epsilon": 0.1}),
-            given("cannot-eliminate", {"threshold": Table(), "eliminate": True}),
+            given("cannot-eliminate", {"threshold": Table(), "elimination": "always"}),
         ]
     )
-    for rewards in (cg.Gaussian(simulation_sigma=0.3), cg.Gaussian(0.3, batch_effect="per play")):
+    for rewards in (cg.Gaussian(simulation_sigma=0.3), cg.Gaussian(0.3, batch_effect=True)):
         problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
         with pytest.raises(cg.InputError, match=r"Table\(\)"):  # known variances, and no levels
             cg.simulate(problem, MEANS, runs=1, threshold=Table())
@@ -404,7 +404,7 @@ class LeaderPart:
         weights.ids[:n], weights.values[:n], weights.size[0] = np.arange(n), 0.0, n
         weights.values[chosen] = 1.0
         if self.writes_all_weights:
-            weights.marginals[:] = 0.9
+            weights.arm_weights[:] = 0.9
 
     def update(self, learner, weights, table, actions, reward):
         for i in range(self.gain.shape[1]):
@@ -446,7 +446,7 @@ def test_our_learners_get_more_than_equal_weights():
             pupil, got = LearnerHarness(learner, 1, rng), 0.0
             for t, reward in enumerate(rewards):
                 pupil.act(0, t)
-                got += pupil.weights.marginals @ reward
+                got += pupil.weights.arm_weights @ reward
                 pupil.update(0, reward)
             assert got > rewards.sum() / 3.0, learner
 

@@ -279,7 +279,7 @@ def report_data(
     moment: Any, unit: str | None = None, plan: Any = None, surface: Renderer = PYTHON
 ) -> dict[str, Any]:
     """All of a study at one moment, with its events. plan: what `combgame.plan` gave before it."""
-    if plan is not None and not hasattr(plan, "cases"):
+    if plan is not None and not hasattr(plan, "scenarios"):
         raise invalid_argument("plan", plan, "what plan() gave, or None", of="report")
     rows, best, data = moment.rows("round"), None, summary(moment, unit, surface, "overview")
     if data["drawn"] is not None:

@@ -120,7 +120,7 @@ def cap(instance: PublishedInstance) -> int:
 def _misfit(configuration: Configuration) -> str | None:
     """Why a rule cannot be played somewhere; None if it can."""
     size = configuration.instance.problem.actions.n_sets()
-    if getattr(getattr(configuration.rule, "learner", None), "on_simplex", False):
+    if getattr(getattr(configuration.rule, "learner", None), "enumerates_actions", False):
         return None if size is not None and size <= ENUMERATED else OVER.format(ENUMERATED)
     try:
         configuration.rule.bind(configuration.instance.problem.as_maximisation)
@@ -131,7 +131,7 @@ def _misfit(configuration: Configuration) -> str | None:
 
 def imported_rule(path: str) -> RuleBase:
     """The rule that "module:Rule" names: an object, or a class that needs no arguments."""
-    made = _made("mine", path, "setup", "a rule, a class that derives from RuleBase")
+    made = _made("mine", path, "bind", "a rule, a class that derives from RuleBase")
     return make_rule(made)
 
 

@@ -28,7 +28,17 @@ from .report import report
 from .spec import CampaignSpec, Configuration, Instance, label_of
 from .store import open_store
 
-KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "relabel", "rules", "problems")
+KEYS = (
+    "name",
+    "runs",
+    "seed",
+    "delta",
+    "threshold",
+    "max_rounds",
+    "shuffle_arms",
+    "rules",
+    "problems",
+)
 
 LEAST = 10  # runs of a configuration that is shown before it is complete
 
@@ -90,8 +100,8 @@ class Campaign(CampaignSpec):
             for word in thresholds:
                 for label, rule in named.items():
                     shown = label if len(thresholds) == 1 else f"{label}, {word}"
-                    if getattr(chosen := make_rule(rule), "record", False):
-                        text = "{label}: record=True is for cg.regret, a campaign stores no regret"
+                    if getattr(chosen := make_rule(rule), "track_regret", False):
+                        text = "{label}: track_regret=True is for cg.regret, a campaign stores no regret"
                         raise InputError("record", text, remedy="leave it out", label=label)
                     own = brought(chosen, instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):
@@ -189,7 +199,7 @@ def read_campaign(path: str | Path) -> Campaign:
             runs=data.get("runs", 100),
             seed=data.get("seed", 0),
             max_rounds=data.get("max_rounds", 10**6),
-            shuffle_arms=data.get("relabel", False),
+            shuffle_arms=data.get("shuffle_arms", False),
         )
     except CombGameError as error:
         raise error_from(type(error), error.sentence.with_context(where=str(path))) from None

@@ -212,7 +212,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
         described = c["description"]
         for row in store.rows(c["key"]):
             labels = None  # a function of the seed and the run, so not stored
-            if described.get("relabel"):
+            if described.get("shuffle_arms"):
                 means = (
                     described["means"]
                     if "means" in described

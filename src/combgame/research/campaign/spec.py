@@ -89,7 +89,7 @@ class Configuration:
             "deltas": self.deltas,
             "max_rounds": self.max_rounds,
             "seed": self.seed,
-            "relabel": self.shuffle_arms,
+            "shuffle_arms": self.shuffle_arms,
             "version": __version__,
         }
         if self.instance.batch_sd:

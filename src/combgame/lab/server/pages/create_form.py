@@ -237,7 +237,7 @@ def _rewards(read: FormFields) -> RewardsBase:
             read.made.wrong.setdefault("low", "Give both limits.")
             raise _Wrong
         return Bounded(low, high)
-    level = "per play" if read.text("level") else None
+    level = bool(read.text("level"))
     if level and read.text("kind") == "items" and read.text("play") in ("", "1"):
         read.made.wrong["play"] = (
             "Where a round may read high or low as a whole, things are compared within rounds, so "
