@@ -156,7 +156,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
     done: Floats  # float64[4, d]: N on either side, sum v^2 and sum v for which the next hold
     width: Floats  # float64[2, d, k]: sigma sqrt(N + c)/N, as an arm of the leader or not
     fee: Floats  # float64[2, d, k]
-    part: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
+    terms: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
     row: Floats  # float64[6, k]: scratch
     arm_prices: Floats  # float64[references, d]: see `price_arms`
     base: Floats  # float64[references]
@@ -190,16 +190,16 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 c = self.prior[side, k]
                 self.width[side, a, k] = math.sqrt(self.variance[a] * (n + c)) / n
                 self.fee[side, a, k] = 0.5 * math.log1p(n / c)
-        total, kernel = self.weighed[0, a], self.part[a]
+        total, terms = self.weighed[0, a], self.terms[a]
         if total > 0.0 and (square != self.done[2, a] or total != self.done[3, a]):
             self.done[2, a], self.done[3, a] = square, total
             for k in range(self.steady.size):
                 c = self.steady[k]
                 share = c / (square + c)
-                kernel[k, 0] = self.variance[a] * (square + c) / (total * total)
-                kernel[k, 1] = self.variance[a] * c * share
-                kernel[k, 2] = self.variance[a] * square * share
-                kernel[k, 3] = 0.5 * math.log1p(square / c)
+                terms[k, 0] = self.variance[a] * (square + c) / (total * total)
+                terms[k, 1] = self.variance[a] * c * share
+                terms[k, 2] = self.variance[a] * square * share
+                terms[k, 3] = 0.5 * math.log1p(square / c)
 
     def span(self, index: int, a: int, sign: float) -> tuple[float, float]:
         """Return the bounds on u of an arm."""
@@ -221,20 +221,22 @@ class GaussianSetEvidenceKernel(NamedTuple):
         for a in range(best.size):
             if self.counts[a] > 0.0:
                 self.ready(a, 0 if best[a] > 0.5 else 1)
-        lead, top = self.apart(arms, sign, n)
+        lead, top = self.independent_scales(arms, sign, n)
         r = 0
         while top >= 0 and r < self.base.size // 2:
             factor = 0.5
             while factor < 3.0:
-                self.quote_own(best, r, top, self.alone(arms, sign, n, top, factor * lead)[1])
+                self.quote_own(
+                    best, r, top, self.independent_scale(arms, sign, n, top, factor * lead)[1]
+                )
                 factor, r = 2.0 * factor, r + 1
             top = second(self.row[2], self.cost.size, top)
-        lead, top = self.abreast(arms, sign, n)
+        lead, top = self.joint_scales(arms, sign, n)
         r = self.base.size // 2
         while top >= 0 and r < self.base.size:
             factor = 0.5
             while factor < 3.0:
-                _, alpha, z = self.aligned(arms, sign, n, top, factor * lead)
+                _, alpha, z = self.joint_scale(arms, sign, n, top, factor * lead)
                 self.quote_joint(best, arms, n, r, top, alpha, z)
                 factor, r = 2.0 * factor, r + 1
             top = second(self.row[5], self.steady.size, top)
@@ -286,29 +288,29 @@ class GaussianSetEvidenceKernel(NamedTuple):
             if not total > 0.0:
                 self.arm_prices[r, a] = NOTHING
                 continue
-            blur, fee = float(self.part[a, k, 0]), float(self.part[a, k, 3])
+            blur, fee = float(self.terms[a, k, 0]), float(self.terms[a, k, 3])
             tilt = once * c * self.variance[a] / total / blur
             u = (alpha - tilt) * blur
             if self.boxed:
                 least_u, most_u = self.span(1, a, sign)
                 u = min(max(u, least_u), most_u)
             gain, cost = -sign * alpha * float(self.mean[1, a]), (tilt - alpha) * u
-            cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.part[a, k, 2]
+            cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.terms[a, k, 2]
             size = abs(gain) + abs(cost) + paid + fee
             self.arm_prices[r, a] = gain + cost - paid - fee - SHAVE * size
 
     def own(self, arms: Ints, sign: Floats, n: int) -> float:
         """Return ln sum_k p_k exp(min over u of sum_a g_k(u_a))."""
-        (lead, top), row, scales = self.apart(arms, sign, n), self.row, self.cost.size
+        (lead, top), row, scales = self.independent_scales(arms, sign, n), self.row, self.cost.size
         if top < 0:
             return -math.inf
-        value = self.alone(arms, sign, n, top, lead)[0]
+        value = self.independent_scale(arms, sign, n, top, lead)[0]
         for k in range(scales):
             if k != top and (self.boxed or row[2, k] > value - SLIGHT):
-                value = logaddexp(value, self.alone(arms, sign, n, k, lead)[0])
+                value = logaddexp(value, self.independent_scale(arms, sign, n, k, lead)[0])
         return value
 
-    def apart(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+    def independent_scales(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
         """Return the lead and the most promising scale, or -1 if there is none."""
         (lead, doubt), row, top = lead_of(self.mean[0], arms, sign, n), self.row, 0
         lead -= doubt
@@ -330,7 +332,9 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 top = k
         return lead, top
 
-    def alone(self, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> tuple[float, float]:
+    def independent_scale(
+        self, arms: Ints, sign: Floats, n: int, k: int, lead: float
+    ) -> tuple[float, float]:
         """Return the evidence of a scale and the last multiplier alpha.
 
         The evidence is the largest value found of a concave function of alpha, each value of which
@@ -368,17 +372,17 @@ class GaussianSetEvidenceKernel(NamedTuple):
 
     def joint(self, arms: Ints, sign: Floats, n: int) -> float:
         """Return the logarithm of the mean over k of exp(min over u of F_k)."""
-        (lead, top), row, scales = self.abreast(arms, sign, n), self.row, self.steady.size
+        (lead, top), row, scales = self.joint_scales(arms, sign, n), self.row, self.steady.size
         if top < 0:
             return -math.inf
-        value = self.aligned(arms, sign, n, top, lead)[0]
+        value = self.joint_scale(arms, sign, n, top, lead)[0]
         for k in range(scales):
             if k != top and (self.boxed or row[5, k] > value - SLIGHT):
-                value = logaddexp(value, self.aligned(arms, sign, n, k, lead)[0])
+                value = logaddexp(value, self.joint_scale(arms, sign, n, k, lead)[0])
         return value - math.log(scales)
 
-    def abreast(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
-        """Return the lead and the most promising scale of `joint`; see `apart`."""
+    def joint_scales(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """Return the lead and the most promising scale of `joint`; see `independent_scales`."""
         noise = 0.0
         for i in range(n):
             if not self.weighed[0, arms[i]] > 0.0:
@@ -392,12 +396,12 @@ class GaussianSetEvidenceKernel(NamedTuple):
             c = self.steady[k]
             for i in range(n):
                 a = arms[i]
-                kernel = self.part[a, k]
-                blur += kernel[0]
+                terms = self.terms[a, k]
+                blur += terms[0]
                 pull += self.variance[a] / self.weighed[0, a]
-                square += kernel[1]
-                spare += kernel[2]
-                fee += kernel[3]
+                square += terms[1]
+                spare += terms[2]
+                fee += terms[3]
             if not 0.0 < blur < math.inf:
                 return lead, -1
             pull *= c
@@ -412,7 +416,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 top = k
         return lead, top
 
-    def aligned(
+    def joint_scale(
         self, arms: Ints, sign: Floats, n: int, k: int, lead: float
     ) -> tuple[float, float, float]:
         """Return the evidence of a scale of `joint`, the multiplier and the point of tangency.
@@ -436,14 +440,14 @@ class GaussianSetEvidenceKernel(NamedTuple):
         rise = p / sd
         alpha = max(lead + rise * pull, 0.0) / blur
         if self.boxed:
-            value, size = self.inside(arms, sign, n, k, lead, rise, alpha)
+            value, size = self.bounded_minimum(arms, sign, n, k, lead, rise, alpha)
         else:
             value = 0.5 * alpha * alpha * blur - 0.5 * rise * rise * square
             size = abs(value) + rise * rise * square
         value += height - p * z - fee
         return value - SHY * (size + abs(height) + abs(p * z) + fee), alpha, z
 
-    def inside(
+    def bounded_minimum(
         self, arms: Ints, sign: Floats, n: int, k: int, lead: float, rise: float, alpha: float
     ) -> tuple[float, float]:
         """Return the minimum over bounded u with sum D of sum_a rise b_a u_a + h_a u_a^2/2.
@@ -456,7 +460,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
             value, slope, bend, size = alpha * lead, lead, 0.0, abs(alpha * lead)
             for i in range(n):
                 a = arms[i]
-                blur = float(self.part[a, k, 0])
+                blur = float(self.terms[a, k, 0])
                 tilt = rise * self.steady[k] * self.variance[a] / self.weighed[0, a] / blur
                 low, high = self.span(1, a, sign[i])
                 free = (alpha - tilt) * blur
@@ -532,7 +536,7 @@ class BernoulliSetEvidenceKernel(NamedTuple):
         return logaddexp(value + THEN, exact + math.log(EXACT))
 
 
-def coin_weigher(
+def bernoulli_set_evidence(
     inner: GaussianSetEvidenceKernel, rewards: RewardKernel, stats: Floats
 ) -> BernoulliSetEvidenceKernel:
     """Return the evidence for values 0 or 1, given that for values in [0, 1]."""

@@ -180,8 +180,8 @@ def validity_from_assumptions(
     `theorems` maps assumptions to what is proved under them, the best theorem first.
     """
     held, kind = valid_assumptions(rewards), type(rewards).__name__
-    for licence, reason in theorems.items():
-        if licence in held:
+    for assumption, reason in theorems.items():
+        if assumption in held:
             return Validity(True, reason)
     if not held:
         why = Message(
@@ -270,7 +270,7 @@ def _taken(stopping: Stopping, problem: ProblemLike) -> dict[str, tuple[str, ...
             except Exception:  # the run reports the error
                 kernel = None
             taken["rewards"] += tuple(v for v in GEOMETRY if _foreign(kernel, v))
-    return {kernel: verbs for kernel, verbs in taken.items() if verbs}
+    return {component: verbs for component, verbs in taken.items() if verbs}
 
 
 def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
@@ -291,22 +291,22 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
             return Validity(False, Message("not-convex", text, **about))
     if not taken:
         return valid
-    kinds = {kernel: type(getattr(problem, kernel)).__name__ for kernel in taken}
+    kinds = {one: type(getattr(problem, one)).__name__ for one in taken}
     conditions = []
-    for kernel, verbs in taken.items():
-        given: dict[str, Any] = {"part": kernel, "whose": kinds[kernel], "verbs": list(verbs)}
+    for component, verbs in taken.items():
+        given: dict[str, Any] = {"part": component, "whose": kinds[component], "verbs": list(verbs)}
         given["number"] = len(verbs) + verbs[0].endswith("s")  # a plural name takes a plural verb
         if len(taken) == 1:
             text = "its {verbs:by  and its } {number:is|are} right"
             if len(verbs) > 2:
                 text = "its {verbs:and} are right"
         else:
-            text = "the {verbs:by  and the } of the {kernel} ({whose}) {number:is|are} right"
+            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
-                text = "the {verbs:and} of the {kernel} ({whose}) are right"
+                text = "the {verbs:and} of the {part} ({whose}) are right"
         conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
-    tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
+    tried = list(dict.fromkeys(kind for one, kind in kinds.items() if one != "rewards"))
     text = "what {whose} {number:says of itself|say of themselves} is taken as it is"
     facts: dict[str, Any] = {"whose": " and ".join(whose), "number": len(whose)}
     if tried:
@@ -401,13 +401,13 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     for t in TRIED:
         for index in range(len(deltas)):
             check_level(name, deep_copy(kernel), t, index)
-    judges = callable(getattr(kernel, "evaluate", None))
+    own_evidence = callable(getattr(kernel, "evaluate", None))
     return Stopping(
         name,
         kernel,
-        _in_its_place if judges else None,
+        _install if own_evidence else None,
         stated(asked),
-        likelihood=not judges,
+        likelihood=not own_evidence,
         own=asked,
     )
 
@@ -447,7 +447,7 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     )
 
 
-def _in_its_place(problem: ProblemKernel, threshold: Any, stats: Statistics) -> ProblemKernel:
+def _install(problem: ProblemKernel, threshold: Any, stats: Statistics) -> ProblemKernel:
     """Install a user's stopping kernel."""
     return problem._replace(stopping=threshold)
 

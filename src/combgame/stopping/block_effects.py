@@ -72,7 +72,7 @@ def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
 
 
 @jitable
-def seen_within(blocks: BatchEstimator) -> float:
+def residual_variance(blocks: BatchEstimator) -> float:
     """Return the residual variance of the blocks.
 
     It is infinite while it cannot be estimated, or if rounding hides it.
@@ -106,7 +106,7 @@ class UnknownVarianceBatchKernel(NamedTuple):
         self, blocks: BatchEstimator, lead: float, sure: float, unit: float, enough: float
     ) -> float:
         """Return the minimum over all sigmas, or a lower bound on it that exceeds `enough`."""
-        variance, row = seen_within(blocks), self.line.row
+        variance, row = residual_variance(blocks), self.line.row
         if not (variance < math.inf and sure > 0.0):
             return 0.0
         if not lead > 0.0:

@@ -104,39 +104,37 @@ def t_function(x: float) -> float:
     return 2.0 * h_tilde((lambert_bar(1.0 + x) + math.log(math.pi**2 / 3.0)) / 2.0)
 
 
-def stylised(question: ProblemLike, deltas: Floats) -> StylisedThreshold:
+def stylised(problem: ProblemLike, deltas: Floats) -> StylisedThreshold:
     """Return the threshold ln((1 + ln t) / delta)."""
     return StylisedThreshold(deltas.copy())
 
 
-def gaussian(question: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
+def gaussian(problem: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
     """Return the threshold of Theorem 2 (b).
 
     At t K < d0 the logarithm is taken at 1: counts are at least 1 where anything can stop.
     """
-    d0, log_rivals = float(question.answers.max_difference_bound()), _log_rivals(question)
+    d0, log_rivals = float(problem.answers.max_difference_bound()), _log_rivals(problem)
     constant = np.array([d0 * c_gaussian((log_rivals - math.log(delta)) / d0) for delta in deltas])
-    return KaufmannKoolenThreshold(2.0 * d0, 4.0, question.actions.max_size() / d0, 1.0, constant)
+    return KaufmannKoolenThreshold(2.0 * d0, 4.0, problem.actions.max_size() / d0, 1.0, constant)
 
 
-def sub_gaussian(question: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
+def sub_gaussian(problem: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
     """Return the threshold of Theorem 2 (a).
 
     x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken to be at least 2.1452.
     """
-    d0, log_rivals = float(question.answers.max_difference_bound()), _log_rivals(question)
+    d0, log_rivals = float(problem.answers.max_difference_bound()), _log_rivals(problem)
     constant = np.array([d0 * t_function((log_rivals - math.log(delta)) / d0) for delta in deltas])
-    return KaufmannKoolenThreshold(
-        3.0 * d0, 1.0, question.actions.max_size() / d0, 2.1452, constant
-    )
+    return KaufmannKoolenThreshold(3.0 * d0, 1.0, problem.actions.max_size() / d0, 2.1452, constant)
 
 
-def _log_rivals(question: ProblemLike) -> float:
+def _log_rivals(problem: ProblemLike) -> float:
     """Return ln(|I| - 1), or an upper bound on it.
 
     A union bound over more answers than there are is valid, too.
     """
-    return math.log(question.answers.n_sets_bound() - 1)
+    return math.log(problem.answers.n_sets_bound() - 1)
 
 
 THEOREMS = {

@@ -608,7 +608,7 @@ class PairStoppingKernel(NamedTuple):
         value = problem.answers.nearest_alternative(
             self.rewards, self.mean, self.weight, best, rival, alternative
         )
-        value = self.pass_by(value, best, rival, alternative)
+        value = self.screen_nearest(value, best, rival, alternative)
         if value > self.floor and self.exchanges(best, self.rival):
             least = self.evidence_against(problem, stats, best, self.rival)
             if least < value:  # hardly any pair has less evidence than that rival
@@ -617,7 +617,7 @@ class PairStoppingKernel(NamedTuple):
                     rival[a], alternative[a] = self.rival[a], self.alternative[a]
         if value > self.floor:
             self.pairs.cutoff[0] = value
-            least = self.sweep(problem, best, self.other, self.alternative)
+            least = self.minimise_pairs(problem, best, self.other, self.alternative)
             if least < math.inf:
                 for a in range(best.size):
                     self.rival[a] = self.other[a]
@@ -630,7 +630,9 @@ class PairStoppingKernel(NamedTuple):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def pass_by(self, ratio: float, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def screen_nearest(
+        self, ratio: float, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         """Return the evidence against the nearest pair, whose likelihood ratio is given.
 
         If an upper bound on the evidence is not enough to stop, that bound is returned.
@@ -655,7 +657,7 @@ class PairStoppingKernel(NamedTuple):
         n = differ(best, rival, self.arms, self.sign)
         return n == 2 and self.sign[0] != self.sign[1]
 
-    def sweep(
+    def minimise_pairs(
         self, problem: ProblemKernel, best: Floats, rival: Floats, alternative: Floats
     ) -> float:
         """Return the least evidence over all pairs, at the shifted means."""
@@ -686,7 +688,7 @@ class PairStoppingKernel(NamedTuple):
         alternative: Floats,
     ) -> float:
         """Return the least evidence over all pairs."""
-        value = self.sweep(problem, best, rival, alternative)
+        value = self.minimise_pairs(problem, best, rival, alternative)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value

@@ -29,7 +29,7 @@ from ..problem import Problem
 from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions
 from ..rewards.gaussian import gaussian_part
-from ._set_evidence import GaussianSetEvidenceKernel, coin_weigher, conjugates
+from ._set_evidence import GaussianSetEvidenceKernel, bernoulli_set_evidence, conjugates
 from .mixture_pairs import FIRST, LEAST, LONGEST, tail
 from .variance import spreads_of
 
@@ -99,12 +99,14 @@ class SetPenaltyForecastKernel(NamedTuple):
             level -= sign[i] * even[a]
             noise += self.variance[a] / n
         for k in range(self.cost.size):
-            most = max(most, self.apart(stats, arms, sign, n, k, max(lead, 0.0)))
+            most = max(most, self.independent_scale(stats, arms, sign, n, k, max(lead, 0.0)))
         for k in range(self.steady.size):
-            most = max(most, self.together(stats, arms, n, self.steady[k], noise, max(level, 0.0)))
+            most = max(
+                most, self.joint_scale(stats, arms, n, self.steady[k], noise, max(level, 0.0))
+            )
         return float(most + odds if odds > NEVER else most)
 
-    def apart(
+    def independent_scale(
         self, stats: Statistics, arms: Ints, sign: Floats, n: int, k: int, lead: float
     ) -> float:
         """Return the evidence of a scale with independent priors of the arms."""
@@ -116,13 +118,12 @@ class SetPenaltyForecastKernel(NamedTuple):
             fees += 0.5 * math.log1p(many / c)
         return float(0.5 * lead * lead / blur - fees + ONE_SIDED)
 
-    def together(
+    def joint_scale(
         self, stats: Statistics, arms: Ints, n: int, c: float, noise: float, lead: float
     ) -> float:
         """Return the evidence of a scale whose direction the arms share.
 
-        The computation is that of `GaussianSetEvidenceKernel.aligned`, with three steps of Newton's
-        method.
+        The computation is that of `GaussianSetEvidenceKernel.joint_scale`, with three Newton steps.
         """
         blur, pull, square, spare, fees = 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(n):
@@ -255,7 +256,7 @@ class SetStoppingKernel(NamedTuple):
             waits = waits or failed[a] != best[a]
         value = self.evidence_against(problem, stats, best, rival)
         if value > self.floor and waits:
-            value = self.prefer(
+            value = self.choose_rival(
                 best, failed, self.evidence_against(problem, stats, best, failed), state, value
             )
         if value > self.floor:
@@ -274,12 +275,12 @@ class SetStoppingKernel(NamedTuple):
                     failed[a] = self.other[a]
             elif least <= self.floor and stats.n_rounds[0] >= self.pause[0]:
                 self.pause[0], least = PAUSE * stats.n_rounds[0], self.floor
-            value = self.prefer(best, self.other, least, state, value)
+            value = self.choose_rival(best, self.other, least, state, value)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def prefer(
+    def choose_rival(
         self, best: Floats, other: Floats, least: float, state: RoundState, value: float
     ) -> float:
         """Make another rival the closest one if the evidence against it is less."""
@@ -393,13 +394,13 @@ def judging(
             np.zeros(REFERENCES),
             np.ones(1),
         )
-        coins = coin_weigher(inner, kernel.rewards, stats.mean)
+        coins = bernoulli_set_evidence(inner, kernel.rewards, stats.mean)
         weigher: Any = coins if exact else inner
         noise = coins.guessed if exact else variance
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
         spreads: Any = spreads_of(problem, deltas, kernel)
         floor = min(threshold.critical_value(0, index) for index in range(len(deltas)))
-        kernel_ = SetStoppingKernel(
+        stopping_kernel = SetStoppingKernel(
             threshold,
             kernel.rewards if exact else gaussian_part(np.ones(d), low, high),
             weigher,
@@ -418,6 +419,6 @@ def judging(
             other,
             np.zeros(1),
         )
-        return kernel._replace(stopping=kernel_)
+        return kernel._replace(stopping=stopping_kernel)
 
     return make_kernel

@@ -66,18 +66,18 @@ def check_threshold(threshold: Any) -> None:
         )
 
 
-def resolve(name: str, question: ProblemLike) -> str:
+def resolve(name: str, problem: ProblemLike) -> str:
     """Return the name of the threshold that a name stands for.
 
     "proved" is the threshold of Theorem 2 for the rewards, or "mixture" if their variance is not
     known or if there are batch effects. Other names stand for themselves.
     """
     if isinstance(name, str) and name == "proved":
-        if not question.rewards.variance_known or question.rewards.has_batch_effect():
+        if not problem.rewards.variance_known or problem.rewards.has_batch_effect():
             return "mixture"
         return (
             "gaussian"
-            if Assumption.GAUSSIAN in valid_assumptions(question.rewards)
+            if Assumption.GAUSSIAN in valid_assumptions(problem.rewards)
             else "sub-gaussian"
         )
     if name not in THRESHOLDS:
@@ -85,9 +85,9 @@ def resolve(name: str, question: ProblemLike) -> str:
     return name
 
 
-def make_threshold(name: str, question: ProblemLike, deltas: Sequence[float]) -> Threshold:
+def make_threshold(name: str, problem: ProblemLike, deltas: Sequence[float]) -> Threshold:
     """Return the threshold of a name that is a function of t, for one or more deltas."""
-    make = THRESHOLDS[resolve(name, question)]
+    make = THRESHOLDS[resolve(name, problem)]
     if make is None:
         raise UnknownNameError(
             "not-of-rounds",
@@ -95,7 +95,7 @@ def make_threshold(name: str, question: ProblemLike, deltas: Sequence[float]) ->
             remedy="use make_stopping",
             name=name,
         )
-    return make(question, np.asarray(deltas, dtype=float))
+    return make(problem, np.asarray(deltas, dtype=float))
 
 
 def make_stopping(

@@ -34,7 +34,7 @@ from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions, spread_of, valid_assumptions
 from ..rewards.gaussian import FINE, LEAN, resolved
 from ..stopping.base import ours
-from ..stopping.block_effects import CHANCES, RATIOS, SHAVE, seen_within
+from ..stopping.block_effects import CHANCES, RATIOS, SHAVE, residual_variance
 from ..stopping.mixture_unknown_variance import LIFT, climb, remainder
 from ..stopping.mixture_unknown_variance import SCALES as STUDENTS
 from ..stopping.penalised import beta_regret
@@ -61,10 +61,10 @@ def variances(problem: Problem, stats: Statistics, rewards: RewardKernel) -> Flo
         return np.asarray(share * (1.0 - share))
     if says & {Assumption.GAUSSIAN, Assumption.LEVELLED}:
         return stated
-    seen_too: Floats = (stats.squares + stated) / np.maximum(
+    bound: Floats = (stats.squares + stated) / np.maximum(
         stats.counts, 1.0
     )  # the stated scale is only a bound
-    return seen_too
+    return bound
 
 
 def posterior(
@@ -126,7 +126,7 @@ def posterior_probability_best(
     if (stats.counts[needed] == 0.0).any():
         return None
     variance = variances(problem, stats, kernel.rewards)
-    if not np.isfinite(variance).all() or not told_of_sigma(problem, stats):
+    if not np.isfinite(variance).all() or not informs_on_sigma(problem, stats):
         return None
     levels = problem.rewards.has_batch_effect()
     if levels and not joined(problem, stats):
@@ -151,7 +151,7 @@ def posterior_probability_best(
     return hits / draws
 
 
-def told_of_sigma(problem: Problem, stats: Statistics) -> bool:
+def informs_on_sigma(problem: Problem, stats: Statistics) -> bool:
     """Return whether sigma is known or some value carries information on it."""
     if problem.rewards.variance_known:
         return True
@@ -200,7 +200,7 @@ def _within(
     blocks, d = stats.batch, order.size
     weights = blocks.joined[:, :-1][np.ix_(order, order)]
     values, vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)
-    told = values > 1e-9 * values[-1]  # excludes the means of connected arms
+    informative = values > 1e-9 * values[-1]  # excludes the means of connected arms
     unit, factor = 1.0, np.ones((draws, 1))
     if not problem.rewards.variance_known:
         after = int(
@@ -208,9 +208,9 @@ def _within(
         )  # as in `BatchEstimator.variance`
         degrees = float(blocks.noise[after, 0])
         unit, factor = blocks.variance(), degrees / rng.chisquare(degrees, (draws, 1))
-    along, blur = vectors[:, told], unit / values[told]
+    along, blur = vectors[:, informative], unit / values[informative]
     drawn = _drawn(along.T @ stats.mean[order], blur, factor, False, rng, draws)
-    rest = vectors[:, ~told] @ (vectors[:, ~told].T @ stats.mean[order])
+    rest = vectors[:, ~informative] @ (vectors[:, ~informative].T @ stats.mean[order])
     means = np.empty((draws, d))
     means[:, order] = rest + drawn @ along.T
     return means
@@ -223,17 +223,17 @@ def _drawn(x: Floats, blur: Floats, factor: Any, about: bool, rng: Random, draws
     (or about 0, if not `about`), with a standard deviation that is drawn from its posterior given
     x.
     """
-    noise, told = rng.standard_normal((draws, x.size)), np.isfinite(blur)
-    scale = math.sqrt(blur[told].max()) + float(np.ptp(x[told]))
-    if told.sum() < 2 + about or not scale > 0.0:  # no information on tau
+    noise, informative = rng.standard_normal((draws, x.size)), np.isfinite(blur)
+    scale = math.sqrt(blur[informative].max()) + float(np.ptp(x[informative]))
+    if informative.sum() < 2 + about or not scale > 0.0:  # no information on tau
         return np.asarray(x + np.sqrt(blur * factor) * noise)
-    stats, own = x[told], blur[told]
+    known, own = x[informative], blur[informative]
     tau = scale * np.geomspace(NARROW, WIDE, GRID)
     weight = 1.0 / (tau[:, None] ** 2 + own)
     total = weight.sum(axis=1)
-    middle = weight @ stats / total if about else np.zeros(GRID)
+    middle = weight @ known / total if about else np.zeros(GRID)
     log = np.log(tau / scale) + 0.5 * np.log(weight * scale**2).sum(axis=1)
-    log -= 0.5 * (weight * (stats - middle[:, None]) ** 2).sum(axis=1)
+    log -= 0.5 * (weight * (known - middle[:, None]) ** 2).sum(axis=1)
     log -= 0.5 * about * np.log(total * scale**2)
     odds = np.exp(log - log.max())
     at = rng.choice(GRID, draws, p=odds / odds.sum())
@@ -498,7 +498,7 @@ def within_plays(
     if problem.rewards.variance_known:
         far = largest(blur, fee, level)
     else:
-        variance, degrees = seen_within(blocks), float(blocks.noise[0, 0])
+        variance, degrees = residual_variance(blocks), float(blocks.noise[0, 0])
         far = one_sigma(variance, degrees, ratios(RATIOS, CHANCES)).farthest(blur, fee, level)
     value = float(blocks.lead[i, j]) / sure
     far += SHAVE * abs(value)

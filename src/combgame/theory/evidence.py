@@ -256,8 +256,8 @@ def evidence(
     mean, weight, scatter = mean[order], weight[order], scatter[order]
     kernel = mine.kernel()
     if not known:  # the likelihood ratio at the sample standard deviations
-        stats = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
-        kernel = kernel._replace(rewards=stats.kernel(np.array(mine.low), np.array(mine.high)))
+        estimated = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
+        kernel = kernel._replace(rewards=estimated.kernel(np.array(mine.low), np.array(mine.high)))
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
     feasible = np.array([kernel.rewards.project(float(x), a) for a, x in enumerate(mean)])
     with own_errors():
