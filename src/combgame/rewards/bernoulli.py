@@ -166,7 +166,7 @@ class BernoulliKernel(NamedTuple):
         """Return -1: the cost is not quadratic."""
         return -1.0
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         """Draw 0 or 1."""
         return 1.0 if rng.random() < mean else 0.0
 

@@ -56,7 +56,7 @@ class BoundedKernel(NamedTuple):
         """Return the quadratic variance of the surrogate."""
         return self.surrogate.quadratic_variance(weight, arm)
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         """Draw one of the two ends of the interval.
 
         Of all rewards in [low, high] with this mean, these have the largest variance.

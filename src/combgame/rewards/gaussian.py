@@ -154,7 +154,7 @@ class GaussianKernel(NamedTuple):
         """Return sigma^2 / weight, or -1 if the means are bounded."""
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         """Draw a Gaussian value."""
         return float(mean + self.spreads.true(self.sigma, arm) * rng.standard_normal())
 

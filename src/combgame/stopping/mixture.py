@@ -50,7 +50,7 @@ class MixturePenalty(NamedTuple):
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Fixed  # ln 1/p of each scale, p its weight
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,
@@ -60,7 +60,7 @@ class MixturePenalty(NamedTuple):
         fee: Floats,
     ) -> float:
         """Write weights and penalties of the chosen scale; return its ln 1/p."""
-        self.spreads.update(stats)
+        self.spreads.update_bound(stats)
         variance = self.spreads.variance
         chosen = self.suit(stats, mean, variance, best, rival)
         for a in range(fee.size):

@@ -231,7 +231,7 @@ class PairEvidence(Protocol):
     def max_bonus(self) -> float:
         """The most by which the logarithm exceeds the nearest pair's likelihood ratio."""
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """Write the weights with which the nearest pair is sought, and ``stats.effective_counts``.
 
         This is called once per round.
@@ -346,7 +346,7 @@ class KnownVariancePairKernel(NamedTuple):
     row: Floats  # float64[8, k] scratch
     argmin: Floats  # float64[1] scratch
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """Write the precisions of the sample means as weights."""
         for a in range(weight.size):
             weight[a] = stats.counts[a] / self.variance[a]
@@ -602,7 +602,7 @@ class PairStoppingKernel(NamedTuple):
         exceeds a threshold, it is the exact minimum over all pairs.
         """
         best, rival, alternative = state.leader, state.rival, state.alternative_means
-        self.pairs.update(stats, best, self.weight)
+        self.pairs.update_pairs(stats, best, self.weight)
         for a in range(best.size):
             self.mean[a] = stats.mean[a] + self.shift * best[a]
         value = problem.answers.nearest_alternative(

@@ -45,7 +45,7 @@ class SharedVariancePairKernel(NamedTuple):
     bound: Floats  # float64[cells]: lower bound of the sum in a cell
     line: VarianceKernel  # for arms with the same variance
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """Write weights at the estimated variances.
 
         The e-process of the variance is at most 1 there.

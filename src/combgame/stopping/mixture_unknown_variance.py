@@ -140,7 +140,7 @@ class UnknownVariancePairKernel(NamedTuple):
     max_bonus: float  # infinity: the likelihood ratio is at other variances
     argmin: Floats  # float64[1] scratch
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """Write the weights and the equivalent numbers of values of known variance.
 
         The comparison is made where an arm ties with the nearest on the other side: N values whose

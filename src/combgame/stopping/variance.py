@@ -100,7 +100,7 @@ class PooledVarianceKernel(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         """Update the bounds."""
         spotted(stats, self.state)
         for g in range(self.done.size):
@@ -114,7 +114,7 @@ class PooledVarianceKernel(NamedTuple):
 
     def unit(self, stats: Statistics) -> float:
         """Return the upper bound on the standard deviation of all arms."""
-        self.update(stats)
+        self.update_bound(stats)
         return math.sqrt(self.variance[0])
 
 
@@ -329,7 +329,7 @@ class VarianceBound(Protocol):
     def variance(self) -> Floats:
         """The bound of each arm, infinite while nothing is known."""
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         """Update `variance`."""
 
 
@@ -339,7 +339,7 @@ class KnownVarianceBound(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         """Do nothing: the variances are known."""
 
     def unit(self, stats: Statistics) -> float:
@@ -361,7 +361,7 @@ class UnknownVarianceBound(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         """Update the bounds of the arms whose counts have changed."""
         for a in range(self.variance.size):
             if stats.counts[a] != self.done[a]:
@@ -381,7 +381,7 @@ class PluginKernel(NamedTuple):
 
     few: float  # an arm with at most this many values does not count
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,
