@@ -178,10 +178,10 @@ class GaussianSetEvidenceKernel(NamedTuple):
             a, side = arms[i], 0 if sign[i] < 0.0 else 1
             if self.counts[a] <= 0.0:
                 return -math.inf
-            self.ready(a, side)
+            self.prepare_arm(a, side)
         return logaddexp(self.own(arms, sign, n), self.joint(arms, sign, n)) - LN2
 
-    def ready(self, a: int, side: int) -> None:
+    def prepare_arm(self, a: int, side: int) -> None:
         """Update what depends on a single arm, if its statistics have changed."""
         n, square = self.counts[a], self.weighed[1, a]
         if n != self.done[side, a]:
@@ -220,7 +220,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
             self.base[r] = NOTHING
         for a in range(best.size):
             if self.counts[a] > 0.0:
-                self.ready(a, 0 if best[a] > 0.5 else 1)
+                self.prepare_arm(a, 0 if best[a] > 0.5 else 1)
         lead, top = self.independent_scales(arms, sign, n)
         r = 0
         while top >= 0 and r < self.base.size // 2:
