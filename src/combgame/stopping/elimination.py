@@ -1,10 +1,10 @@
 """Elimination: answers that have once lost to the leader by more than the threshold are discarded.
 
-Elimination keeps the error probability at most delta: the proof of Theorem 2 bounds the probability
-that the correct answer is *ever* beaten by more than beta(t, delta) in a pairwise comparison, which
-is the only way in which it can be discarded. The paper mentions elimination in its outlook. A run
-stops when a single answer is left: each rival must have been beaten at some time, not all of them
-at the same time, and nature may only choose among the answers that are left.
+Elimination keeps the error probability at most delta: the proof of the paper's Theorem 2 bounds the
+probability that the correct answer is *ever* beaten by more than beta(t, delta) in a pairwise
+comparison, which is the only way in which it can be discarded. The paper mentions elimination in
+its outlook. A run stops when a single answer is left: each rival must have been beaten at some
+time, not all of them at the same time, and nature may only choose among the answers that are left.
 
 With phases ("phases", in the spirit of Fiez et al. 2019, whom the paper's outlook cites), answers
 are evaluated and discarded, and runs stop, only at the ends of phases that grow by the factor

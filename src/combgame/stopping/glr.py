@@ -110,7 +110,7 @@ def stylised(problem: ProblemLike, deltas: Floats) -> StylisedThreshold:
 
 
 def gaussian(problem: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
-    """Return the threshold of Theorem 2 (b).
+    """Return the threshold of Theorem 2 (b) of the paper.
 
     At t K < d0 the logarithm is taken at 1: counts are at least 1 where anything can stop.
     """
@@ -120,7 +120,7 @@ def gaussian(problem: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
 
 
 def sub_gaussian(problem: ProblemLike, deltas: Floats) -> KaufmannKoolenThreshold:
-    """Return the threshold of Theorem 2 (a).
+    """Return the threshold of Theorem 2 (a) of the paper.
 
     x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken to be at least 2.1452.
     """
@@ -198,9 +198,9 @@ class IteratedLogThreshold(NamedTuple):
 
 
 def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
-    """Return Theorem 2 with the counts of the arms in question instead of their average t K / d_0.
+    """Return Theorem 2 of the paper with the counts of the arms in question.
 
-    The union bound is over adjacent answers only.
+    The counts replace their average t K / d_0. The union bound is over adjacent answers only.
     """
     size, union, normal = (
         float(problem.answers.neighbourhood().max_size),

@@ -14,8 +14,9 @@ penalties that an S can have, exceeds ln(M / delta).
                           c itself, one-sided, pair by pair (`KnownVariancePairKernel`)
     mixture               W_a = N_a, penalty_a = the regret of the Beta(1/2, 1/2) mixture: Bernoulli
                           values, exactly
-    gaussian-counts       W_a = N_a, penalty_a = 2 ln(4 + ln N_a): Theorem 2 (b), with the counts
-    sub-gaussian-counts   W_a = N_a, penalty_a = 3 ln(1 + ln N_a): Theorem 2 (a)
+    gaussian-counts       W_a = N_a, penalty_a = 2 ln(4 + ln N_a): the paper's Theorem 2 (b), with
+                          the counts
+    sub-gaussian-counts   W_a = N_a, penalty_a = 3 ln(1 + ln N_a): the paper's Theorem 2 (a)
 """
 
 import math
@@ -69,7 +70,7 @@ def check_threshold(threshold: Any) -> None:
 def resolve(name: str, problem: ProblemLike) -> str:
     """Return the name of the threshold that a name stands for.
 
-    "proved" is the threshold of Theorem 2 for the rewards, or "mixture" if their variance is not
+    "proved" is the threshold of the paper's Theorem 2 for the rewards, or "mixture" if their variance is not
     known or if there are batch effects. Other names stand for themselves.
     """
     if isinstance(name, str) and name == "proved":

@@ -485,7 +485,8 @@ def within_plays(
 ) -> LeadBounds:
     """Return the lead of arm i over arm j under batch effects.
 
-    The intervals hold for all pairs and at all times with probability 1 - delta (Theorem 13).
+    The intervals hold for all pairs and at all times with probability 1 - delta (Theorem 13 of
+    docs/thresholds.md).
     """
     sure, d = float(blocks.sure[i, j]), problem.d
     if not sure > 0.0:
