@@ -70,8 +70,8 @@ def check_threshold(threshold: Any) -> None:
 def resolve(name: str, problem: ProblemLike) -> str:
     """Return the name of the threshold that a name stands for.
 
-    "proved" is the threshold of the paper's Theorem 2 for the rewards, or "mixture" if their variance is not
-    known or if there are batch effects. Other names stand for themselves.
+    "proved" is the threshold of the paper's Theorem 2 for the rewards, or "mixture" if their
+    variance is not known or if there are batch effects. Other names stand for themselves.
     """
     if isinstance(name, str) and name == "proved":
         if not problem.rewards.variance_known or problem.rewards.has_batch_effect():
