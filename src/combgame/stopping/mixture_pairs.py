@@ -576,7 +576,8 @@ class PairStoppingKernel(NamedTuple):
 
     It applies to single arms, top-m sets, partitions and spanning trees. The statistic is the
     minimum, over all exchangeable pairs (i in the leader, j outside), of the mixture log-likelihood
-    ratio ``F_ij`` (Theorem 2 of docs/thresholds.md).
+    ratio ``F_ij`` (Theorem 2 of docs/thresholds.md for known variances; Theorems 7, 8 and 10 for
+    other rewards).
     """
 
     threshold: Threshold
