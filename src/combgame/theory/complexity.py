@@ -29,7 +29,7 @@ from ..errors import CombGameError, InputError, TieError, check_int, invalid_arg
 from ..problem import Problem
 from ..rewards import Assumption, Gaussian
 from ..rewards.base import claimed_assumptions
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 
 Action = tuple[int, ...]
 

@@ -40,7 +40,7 @@ from ..stopping.mixture_unknown_variance import SCALES as STUDENTS
 from ..stopping.penalised import beta_regret
 from ..stopping.variance import VarianceKernel, ratios, spotted, variance_part
 from ..structures import Arms
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 from .complexity import order_of
 
 DRAWS, EFFORT = 4000, 200_000  # largest number of draws, and of draws times arms
