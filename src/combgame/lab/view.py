@@ -115,10 +115,10 @@ class StudyView:
             {
                 "round": one.number,
                 "arms": [self.problem.label([a]) for a in one.arms],
-                "left": [self.problem.label([a]) for a in one.left],
+                "remaining": [self.problem.label([a]) for a in one.left],
                 "client": one.client,
                 "asked": one.asked,
-                "until": one.until,
+                "lease_until": one.until,
                 "overdue": one.expired(self._at),
                 "waiting": one.waiting,
                 "mark": one.mark,
