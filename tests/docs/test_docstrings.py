@@ -15,8 +15,6 @@ CODES = {
     "SS05",  # the summary starts with an infinitive verb
     "PR01",  # a parameter is not documented
     "PR02",  # a documented parameter does not exist
-    "PR03",  # parameters in the wrong order
-    "PR04",  # a parameter has no type
     "PR10",  # a space is missing before the colon
     "RT01",  # nothing says what is returned
 }
@@ -40,6 +38,12 @@ def reached():
                 yield f"combgame.{name}.{method}"
 
 
+def arguments_of(name):
+    """How many arguments a method has."""
+    _, kind, method = name.split(".")
+    return len(inspect.signature(getattr(getattr(cg, kind), method)).parameters) - 1
+
+
 @pytest.mark.parametrize("name", sorted(set(reached())))
 def test_docstrings_have_the_sections_of_numpydoc(name):
     found = validate(name)
@@ -48,5 +52,7 @@ def test_docstrings_have_the_sections_of_numpydoc(name):
         skipped |= {"PR01", "PR02", "PR03"}
     if text.startswith("Return "):  # the summary says what
         skipped.add("RT01")
+    if name.count(".") == 2 and found["type"] == "function" and arguments_of(name) < 2:
+        skipped.add("PR01")  # a method with one argument: its summary says what that is
     wrong = [f"{code}: {what}" for code, what in found["errors"] if code in CODES - skipped]
     assert not wrong, "\n".join(wrong)
