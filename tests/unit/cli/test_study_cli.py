@@ -194,7 +194,9 @@ def test_a_whole_experiment_on_the_command_line(lab):
     assert code == 3 and told["decision"]["names"] == ["ann"] and told["decision"]["certified"]
     missing = {"code": "values-missing", "arguments": {"n": 1}}
     assert any(missing.items() <= one.items() for one in told["decision"]["assumptions"])
-    assert told["next_step"]["code"] == "stop" and told["decision"]["headline"]["code"] == "certified"
+    assert (
+        told["next_step"]["code"] == "stop" and told["decision"]["headline"]["code"] == "certified"
+    )
     assert lab("status", "--watch")[0] == 3
     code, text = lab("replay")
     assert code == 0
