@@ -55,7 +55,7 @@ def make_template(kernel: Any) -> KernelTemplate | None:
 
     >>> from combgame.engine.statistics import blank
     >>> form = mould(blank(2))
-    >>> one, two = form.cast(), form.cast()
+    >>> one, two = form.copy(), form.copy()
     >>> one.counts[0] = 1.0
     >>> one.counts.tolist(), two.counts.tolist()
     ([1.0, 0.0], [0.0, 0.0])

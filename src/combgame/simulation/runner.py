@@ -355,7 +355,7 @@ class InitialState:
     def copy(self) -> "_Parts":
         """Return the parts of a run, without its rule. From the second on, copies are cheap."""
         first, self._copied = not self._copied, True
-        return self._made() if first or self._mould is None else self._mould.cast()
+        return self._made() if first or self._mould is None else self._mould.copy()
 
     def _made(self) -> "_Parts":
         problem, d = self.problem, self.problem.d
