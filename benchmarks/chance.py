@@ -70,7 +70,7 @@ def cases():
 def several():
     for kind, (actions, answers, looks) in KINDS.items():
         for name, rewards in VALUES.items():
-            if actions.max_size() > 1 or not rewards.levels():
+            if actions.max_size() > 1 or not rewards.has_batch_effect():
                 yield f"{kind}, {name}", cg.Problem(actions, answers, rewards), looks
     for name, (problem, looks) in OTHERS.items():
         yield name, problem, looks

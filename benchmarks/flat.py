@@ -65,7 +65,7 @@ def start(structure: StructureBase, rule: str, warm: int) -> Run:
 
 
 def window(run: Run, rounds: int) -> float:
-    last, begin = int(run.seen.n_rounds[0]) + rounds, time.perf_counter()
+    last, begin = int(run.stats.n_rounds[0]) + rounds, time.perf_counter()
     run.advance(last)
     return (time.perf_counter() - begin) / rounds * 1e6
 

@@ -497,7 +497,7 @@ def main() -> None:
                         max_rounds=cap,
                         engine=options.engine,
                         on_tie="run",
-                        batch_sd=3.0 if problem.rewards.levels() else 0.0,
+                        batch_sd=3.0 if problem.rewards.has_batch_effect() else 0.0,
                         shuffle_arms=isinstance(rule, str),
                     )
                 except cg.errors.EngineError as error:

@@ -16,7 +16,7 @@ import combgame as cg
 from combgame import Study
 from combgame._display.text import markdown
 
-LEVEL = "per play"
+LEVEL = True
 TWELVE = np.array([1.0, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.0, 0.0, -0.1, -0.2, -0.3])
 SIGMA, CAP = 0.5, 200
 
@@ -44,7 +44,7 @@ def simulated(runs):
             cg.Gaussian(simulation_sigma=sigma, batch_effect=LEVEL),
         ):
             problem = cg.Problem(actions, answers, rewards)
-            options = {"batch_sd": 3.0 * sigma} if rewards.levels() else {}
+            options = {"batch_sd": 3.0 * sigma} if rewards.has_batch_effect() else {}
             result = cg.simulate(problem, means, runs=runs, threshold="mixture", **options)
             row.append(f"{result.rounds.mean():.1f}")
         rows.append(row)

@@ -59,9 +59,11 @@ def played(instance: instances.PublishedInstance, case: str, number: int) -> One
     run = Run(InitialState(mine.problem, setup, stopping, 1, "compiled"), means, 0, number)
     run.advance(LAST)
     best = mine.problem.answers.argmax(means)
-    answer = tuple(np.flatnonzero(run.winners[0] > 0.5).tolist())
-    exact = cg.evidence(mine.problem, run.seen.mean, run.seen.counts, threshold="stylised").value
-    return One(int(run.stops[0]), answer == tuple(best), float(run.view.evidence[0]), exact)
+    answer = tuple(np.flatnonzero(run.recommended[0] > 0.5).tolist())
+    exact = cg.evidence(mine.problem, run.stats.mean, run.seen.counts, threshold="stylised").value
+    return One(
+        int(run.stopping_times[0]), answer == tuple(best), float(run.state.evidence[0]), exact
+    )
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ def counted(d: int, rule: str, threshold: str) -> list[str]:
     )
     run = runner.begin(0)
     run.advance(BEFORE)
-    parts = (run.game, run.rule, run.seen, run.view, run.stops, run.winners)
+    parts = (run.kernel, run.rule, run.stats, run.state, run.stopping_times, run.recommended)
     names = ("game", "rule", "seen", "view", "stops", "winners")
     known, common = dict[int, str](), set[int]().union(*map(shared, parts[:4]))
     kernel, chosen, seen, view, stops, winners = (

@@ -502,7 +502,7 @@ sim = cg.simulate(
 )
 from combgame.engine.numba.compiler import ACTIVE
 print(ACTIVE, file=sys.stderr)
-print(sim.stops.tolist(), sim.winners.tolist())
+print(sim.stopping_times.tolist(), sim.recommended.tolist())
 """
 
 
@@ -858,15 +858,15 @@ from combgame.engine.compile_log import COUNT
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 how = dict(rule="uniform", threshold="stylised", progress=False)
 few = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
-print(COUNT[0] == 0, few.stops.tolist() == cg.simulate(
+print(COUNT[0] == 0, few.stopping_times.tolist() == cg.simulate(
     problem, [0.6, 0.4, 0.2], runs=3, engine="python", **how
-).stops.tolist())
+).stopping_times.tolist())
 long = dict(runs=2, max_rounds=150_000, ties="run", **how)
 tied = cg.simulate(problem, [0.3, 0.3, 0.3], **long)
 print(COUNT[0] > 0, tied.rounds.tolist())
 once = COUNT[0]
 again = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
-print(COUNT[0] == once, again.stops.tolist() == few.stops.tolist())
+print(COUNT[0] == once, again.stopping_times.tolist() == few.stopping_times.tolist())
 """
 
 

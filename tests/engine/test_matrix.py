@@ -135,7 +135,9 @@ def agree(problem, means, rule, stopping, deltas, rounds=ROUNDS):
     assert same(tuple(one.stats), tuple(other.stats)), "counts and estimates"
     assert same(tuple(one.state), tuple(other.state)), "answer, rival, evidence, action"
     assert same(one.rule, other.rule), "learner, tracker and catalogue"
-    assert same(one.stops, other.stops) and same(one.winners, other.winners)
+    assert same(one.stopping_times, other.stopping_times) and same(
+        one.recommended, other.recommended
+    )
     assert one.rng.bit_generator.state == other.rng.bit_generator.state, "random stream"
 
 

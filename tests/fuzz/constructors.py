@@ -118,8 +118,8 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cg.CorrelatedProblem,
         {"actions": cg.Subsets(3, 2), "answers": cg.Arms(3), "covariance": COVARIANCE},
     ),
-    "CorrelatedProblem.nearest": (
-        _correlated().nearest,
+    "CorrelatedProblem.nearest_alternative": (
+        _correlated().nearest_alternative,
         {"information": COVARIANCE, "estimates": [0.5, 0.25, 0.125]},
     ),
     "CorrelatedProblem.characteristic_time": (
@@ -280,7 +280,7 @@ SLOW = (
     "evidence",
     "Campaign.cross",
     "check_structure",
-    "CorrelatedProblem.nearest",
+    "CorrelatedProblem.nearest_alternative",
     "CorrelatedProblem.characteristic_time",
     "CorrelatedProblem.simulate",
 )

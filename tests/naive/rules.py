@@ -117,16 +117,16 @@ class TopTwoTwin(Twin):
             ]
             leader = argmax(self.answers, up)
         if self.rule.leader == "sample":
-            leader = argmax(self.answers, self.draw())
+            leader = argmax(self.answers, self.sample())
         rival = None
         if self.rule.challenger == "sample":
             for _ in range(self.rule.max_resamples):
-                drawn = argmax(self.answers, self.draw())
+                drawn = argmax(self.answers, self.sample())
                 if drawn != leader:
                     rival = drawn
                     break
         if rival is None:
-            rival = self.nearest() if leader == self.best else self.best
+            rival = self.nearest_alternative() if leader == self.best else self.best
         value, gain = self.against(leader, rival)
         if value == 0.0:
             gain = {a: 1.0 / self.counts[a] ** 2 for a in gain}
@@ -158,7 +158,7 @@ class CLUCBTwin(Twin):
         delta = self.rule.delta or self.delta
         radius, other = self.radii(delta), self.optimist(delta)
         if other == self.best:
-            other = self.nearest()
+            other = self.nearest_alternative()
         arms = set(self.best) ^ set(other)
         first = max(sorted(arms), key=lambda a: (radius[a], -a))
         top = radius[first]
@@ -369,7 +369,7 @@ class ThompsonTwin(Twin):
             leads[found] = max(lead, leads.get(found, 0.0))
         rival = max(leads, key=leads.get)
         if leads[rival] <= 1e-12:
-            rival = self.nearest()
+            rival = self.nearest_alternative()
         arms = set(self.best) ^ set(rival)
         first = min(sorted(arms), key=lambda a: self.counts[a])
         score = [1.0 / self.counts[a] if a in arms else 0.0 for a in range(self.d)]

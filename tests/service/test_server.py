@@ -90,7 +90,7 @@ def test_a_name_has_one_token_and_roles_are_those_that_exist(storage, tokens, tm
 
 
 def test_who_guesses_tokens_is_slowed_down_and_who_has_one_is_not(storage, tokens):
-    with serving(storage, tries=3) as service:
+    with serving(storage, login_attempts=3) as service:
         said = [service.get("me", token=f"cg_guess{k}").status for k in range(5)]
         assert said == [401, 401, 401, 429, 429]
         assert service.get("me", token=tokens["read"]).status == 200

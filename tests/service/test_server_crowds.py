@@ -114,7 +114,9 @@ HELLO = b"\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb\x03\x03" + b"a" * 16_000  # and n
 
 
 def test_connections_count_before_the_handshake_of_tls(place, certificate, caplog):
-    with serving(place, tokens=False, more=certificate, connections=16, patience=3.0) as service:
+    with serving(
+        place, tokens=False, more=certificate, connections=16, request_timeout_s=3.0
+    ) as service:
         began = time.monotonic()
         with connections(service, 6, HELLO) as half:
             assert service.server.servers[0].open == 4
@@ -195,7 +197,7 @@ def test_a_connection_goes_on_after_a_body_that_was_not_kept(place):
 
 
 def test_all_bodies_together_are_limited_and_freed(place):
-    with serving(place, tokens=False, held=3 * 2**20, patience=60.0) as service:
+    with serving(place, tokens=False, held=3 * 2**20, request_timeout_s=60.0) as service:
         guard = guard_of(service)
         some = post(b"/new", 10**6, FORM) + b"a" * (10**6 - 1)
         with connections(service, 3, some):

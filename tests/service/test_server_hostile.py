@@ -28,7 +28,7 @@ INJECTED = [
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
-    with serving(f"sqlite:///{folder}/lab.db", tokens=False, patience=0.5) as one:
+    with serving(f"sqlite:///{folder}/lab.db", tokens=False, request_timeout_s=0.5) as one:
         one.create("x")
         yield one
 

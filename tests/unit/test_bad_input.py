@@ -308,4 +308,4 @@ def test_an_oracle_that_goes_astray_in_the_middle_of_a_run_is_stopped():
 def test_numpy_inputs_are_as_good_as_lists():
     how = {"rule": "ofw", "engine": "python", "max_rounds": 50}
     sim = go(np.array(MEANS), delta=np.array([0.1, 0.2]), runs=np.int64(2), **how)
-    assert sim.stops.shape == (2, 2)
+    assert sim.stopping_times.shape == (2, 2)

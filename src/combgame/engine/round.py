@@ -13,7 +13,7 @@ from .statistics import Statistics
 # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
 STOPPED, TRUNCATED, NEEDS_RESIZE = 0, 1, 2
 RUNNING = -1  # or it does not end yet
-# of `stops`: no stop so far; and, less the round, a threshold that was no number
+# of `stopping_times`: no stop so far; and, less the round, a threshold that was no number
 NOT_STOPPED, NAN_THRESHOLD = -1, -2
 
 
@@ -34,21 +34,25 @@ def update_recommendation(problem: ProblemKernel, stats: Statistics, state: Roun
 
 @jitable
 def check_stopping(
-    stopping_kernel: StoppingKernel, t: int, state: RoundState, stops: Ints, winners: Floats
+    stopping_kernel: StoppingKernel,
+    t: int,
+    state: RoundState,
+    stopping_times: Ints,
+    recommended: Floats,
 ) -> bool:
     """Note every delta whose threshold is passed for the first time, or is no number, with which
     nothing can be compared; True when no other is left.
     """
     waiting = False
-    for index in range(stops.size):
-        if stops[index] == NOT_STOPPED:
+    for index in range(stopping_times.size):
+        if stopping_times[index] == NOT_STOPPED:
             level = stopping_kernel.critical_value(t, index)
             if state.evidence[0] > level:  # line 4: the stopping rule
-                stops[index] = t
+                stopping_times[index] = t
                 for a in range(state.leader.size):
-                    winners[index, a] = state.leader[a]
+                    recommended[index, a] = state.leader[a]
             elif level != level:
-                stops[index] = NAN_THRESHOLD - t
+                stopping_times[index] = NAN_THRESHOLD - t
             else:
                 waiting = True
     return not waiting
@@ -97,15 +101,15 @@ def step(
     last: int,
     stats: Statistics,
     state: RoundState,
-    stops: Ints,
-    winners: Floats,
+    stopping_times: Ints,
+    recommended: Floats,
 ) -> int:
     """Stop, or play one round; how the run ends, or ON."""
     t = stats.n_rounds[0]
     if t >= start.shape[0]:
         stats.in_initial_design[0] = 0
     update_recommendation(problem, stats, state)
-    if check_stopping(problem.stopping, t, state, stops, winners):
+    if check_stopping(problem.stopping, t, state, stopping_times, recommended):
         return STOPPED
     if t >= last:
         return TRUNCATED
@@ -135,13 +139,15 @@ def play(
     last: int,
     stats: Statistics,
     state: RoundState,
-    stops: Ints,
-    winners: Floats,
+    stopping_times: Ints,
+    recommended: Floats,
 ) -> int:
     """Play rounds until every delta has stopped or `last` rounds are played; may be called again to
     go on.
     """
     while True:  # line 2
-        ended = step(problem, rule, start, truth, rng, last, stats, state, stops, winners)
+        ended = step(
+            problem, rule, start, truth, rng, last, stats, state, stopping_times, recommended
+        )
         if ended != RUNNING:
             return ended

@@ -291,7 +291,7 @@ class History:
         self.limits = {name: event.data.get(name) for name in self.limits}
         return EventEffect.LOOK
 
-    def on_ask(self, event: Event, past: HistoryReader | None) -> EventEffect:
+    def on_asked(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `arms`, `until` (the end of the lease), `replicates` (of each arm; 1 if it is not
         there), `again` (the round was given before).
         """
@@ -338,7 +338,7 @@ class History:
         record.rest, record.since = "open", event.seq
         return EventEffect.NOTHING
 
-    def on_tell(self, event: Event, past: HistoryReader | None) -> EventEffect:
+    def on_told(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
         told together with it).
         """
@@ -508,7 +508,7 @@ class History:
         self.limits.update(event.data)
         return EventEffect.NOTHING
 
-    def on_certify(self, event: Event, past: HistoryReader | None) -> EventEffect:
+    def on_certified(self, event: Event, past: HistoryReader | None) -> EventEffect:
         """data: what was known when the evidence was enough (`GIVEN`). Only a retraction
         takes it back.
         """

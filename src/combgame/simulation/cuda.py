@@ -87,8 +87,8 @@ class CudaSimulation:
             "truth": np.array(run.means, dtype=np.float64),
             "seen": run.stats,
             "view": run.state,
-            "stops": run.stops,
-            "winners": run.winners,
+            "stops": run.stopping_times,
+            "winners": run.recommended,
         }
         made = self._cuda.Template(parts, run.start, order)
         why = self._cuda.misfit(made)

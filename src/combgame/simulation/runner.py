@@ -230,8 +230,8 @@ class Runner:
     ) -> "RunResult":
         tell = getattr(run.bound, "diagnostics", None)
         return RunResult(
-            run.stops,
-            mine.theirs(run.winners),
+            run.stopping_times,
+            mine.theirs(run.recommended),
             int(run.stats.n_rounds[0]),
             tell(run.rule) if tell else {},
             seconds,
@@ -410,7 +410,7 @@ class Run:
         self.rule, self.start = initial.bound.start_run(self.rng)
         if initial.problem.rewards.variance_shared:
             self.start = repeat_initial_design(self.start)
-        self.kernel, self.stats, self.state, self.stops, self.winners = initial.copy()
+        self.kernel, self.stats, self.state, self.stopping_times, self.recommended = initial.copy()
         self._play = initial.choose(self)
 
     def lead(self) -> float:
@@ -435,7 +435,7 @@ class Run:
             if isinstance(self.bound, CheckedBoundRule):
                 self.bound.check(self.rule)
             if ended != NEEDS_RESIZE:
-                check_compared(self.initial.stopping, self.stops)
+                check_compared(self.initial.stopping, self.stopping_times)
                 return int(ended)
             larger = again_larger(*larger, int(self.stats.n_rounds[0]), self.rule)
             self.rule = self.bound.resize(self.rule)
@@ -445,7 +445,7 @@ class Run:
     def _given(self, last: int) -> tuple[Any, ...]:
         """What a round is played with."""
         before = self.kernel, self.rule, self.start, self.means, self.rng, int(last)
-        return *before, self.stats, self.state, self.stops, self.winners
+        return *before, self.stats, self.state, self.stopping_times, self.recommended
 
     def ready(self) -> bool:
         """Whether it can be played without compiling first."""

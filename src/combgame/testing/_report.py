@@ -99,7 +99,9 @@ def check_engines(
     one, other = runs
     assert same(tuple(one.stats), tuple(other.stats)), "the two engines saw different things."
     assert same(one.rule, other.rule), "the two engines left the rule in different states."
-    assert same(one.stops, other.stops), "the two engines stopped in different rounds."
+    assert same(one.stopping_times, other.stopping_times), (
+        "the two engines stopped in different rounds."
+    )
     tally.add(
         f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for bit"
     )

@@ -153,8 +153,8 @@ def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: CheckRep
                 f"{arms_of(others[int(np.argmin(values))])} it is {least}."
             )
             tally.add(f"the evidence is not above that against any of {len(others):,} rivals")
-        if (run.stops[0] >= 0) != (evidence > level):
+        if (run.stopping_times[0] >= 0) != (evidence > level):
             raise AssertionError(f"after {t} rounds the evidence is {evidence} of {level}.")
-        if run.stops[0] >= 0:
+        if run.stopping_times[0] >= 0:
             tally.add(f"the stop at delta = {DELTAS[0]}, in the first round with enough evidence")
             return

@@ -109,7 +109,7 @@ def structures(draw, kind):
     if kind == "matchings":
         rows, columns = draw(labels(draw(st.integers(1, 3)))), draw(labels(draw(st.integers(1, 3))))
         barred = draw(
-            st.to_list(
+            st.sets(
                 st.tuples(st.sampled_from(range(len(rows))), st.sampled_from(range(len(columns)))),
                 max_size=3,
             )
@@ -119,7 +119,7 @@ def structures(draw, kind):
             lambda: cg.Matchings(rows, columns, size, [(rows[i], columns[j]) for i, j in barred])
         )
     if kind == "almost-all":
-        return cg.AlmostAllSets(d, draw(st.to_list(arms, min_size=1)))
+        return cg.AlmostAllSets(d, draw(st.sets(arms, min_size=1)))
     if kind == "listed":
         sets = draw(st.lists(st.frozensets(arms, min_size=1), min_size=1, max_size=8, unique=True))
         return cg.Listed([sorted(one) for one in sets], d)
@@ -231,7 +231,7 @@ rules = st.one_of(
     st.builds(
         cg.FixedAllocation,
         st.lists(
-            st.tuples(st.to_list(st.integers(0, 5), min_size=1), st.floats(1e-3, 1e3)), min_size=1
+            st.tuples(st.sets(st.integers(0, 5), min_size=1), st.floats(1e-3, 1e3)), min_size=1
         ),
     ),
 )

@@ -33,7 +33,7 @@ def test_a_worker_prepares_a_configuration_once_whatever_its_options():
     five, how = cg.Instance("five", FIVE, MEANS), {"threshold": "stylised", "runs": 8}
     for rule in ("uniform", Lists(shares=[0.5])):
         c = cg.Campaign.cross("c", [five], [rule], **how).configurations[0]
-        execute._bench.cache_clear()
+        execute._runner.cache_clear()
         rows = [
             row.stops
             for first in range(4)
@@ -41,7 +41,7 @@ def test_a_worker_prepares_a_configuration_once_whatever_its_options():
                 pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()
             ).rows
         ]
-        assert (execute._bench.cache_info().hits, execute._bench.cache_info().misses) == (3, 1)
+        assert (execute._runner.cache_info().hits, execute._runner.cache_info().misses) == (3, 1)
         assert [stops[0] for stops in rows] == cg.simulate(
             FIVE, MEANS, rule="uniform", threshold="stylised", runs=4, engine="python"
         ).rounds.tolist()

@@ -116,11 +116,11 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
             or (threshold == "mixture" and evidence <= run.kernel.stopping.critical_value(t, 0))
         )
         assert on_tie or path[t][-1] == numbers.theirs(run.state.rival).tolist()
-    assert len(path) > 10 and run.stops[0] == (
+    assert len(path) > 10 and run.stopping_times[0] == (
         study.decision.rounds if study.decision.certified else -1
     )
     assert not study.decision.certified or study.decision.answer == tuple(
-        np.flatnonzero(numbers.theirs(run.winners[0]))
+        np.flatnonzero(numbers.theirs(run.recommended[0]))
     )
 
 

@@ -56,7 +56,7 @@ def test_the_clocks():
     study = cg.Study(HARD, threshold="stylised")
     todo = study.ask()
     study.tell(todo, {a: [0.0, 1.0] * 25 for a in todo.arms})
-    level = study._setting.stopping.threshold.level
+    level = study._setting.stopping.threshold.critical_value
     assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
     study.ask(6)
     assert state_of(study).policy.ahead.stats.n_rounds[0] == 6  # before the last of them

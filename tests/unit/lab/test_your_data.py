@@ -62,7 +62,10 @@ def test_minimising_is_maximising_the_turned_values(rewards, bounds):
         and one.oracle_stopping_time() == two.oracle_stopping_time()
     )
     one, two = cg.complexity(least, means), cg.complexity(most, other)
-    assert one.time == two.time and (one.allocation == two.allocation).all()
+    assert (
+        one.characteristic_time == two.characteristic_time
+        and (one.allocation == two.allocation).all()
+    )
     counts = [40, 20, 30, 10]
     more = {} if rewards.variance_known else {"spreads": [0.5, 0.4, 0.6, 0.5]}
     mine = cg.evidence(least, means, counts, delta=0.1, **more)
@@ -178,7 +181,7 @@ def test_structures_with_names_are_values():
             from_data(to_data(structure)) == structure and structure != structure.without_labels()
         )
         assert eval(repr(structure), vars(cg)) == structure
-        assert structure.permuted(np.array([2, 0, 1])).called is None
+        assert structure.permuted(np.array([2, 0, 1])).arm_names is None
         assert structure.to_list() == structure.without_labels().to_list()
 
 

@@ -268,7 +268,7 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
     )
     for t in range(1, 201):
         run.advance(t)
-        played.append(arms_of(run.view.action))
+        played.append(arms_of(run.state.action))
     rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(0,)))
     f = make_bonus(bonus).bonus_at
     short, lead = naive.product_adahedge(

@@ -152,9 +152,7 @@ def test_beta_sigma_squared_is_the_number_of_arms_by_trying_all_signs(data):
     d = data.draw(st.integers(1, 5))
     covering = [(a,) for a in range(d)][: data.draw(st.integers(0, d))]
     left = set(range(d)) - {a for chosen in covering for a in chosen}
-    extra = data.draw(
-        st.lists(st.to_list(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2)
-    )
+    extra = data.draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2))
     covering += [tuple(sorted(left))] * bool(left) + [tuple(sorted(chosen)) for chosen in extra]
     assert enumerated_beta(covering, d) == pytest.approx(beta_sigma(d) ** 2)
 
@@ -336,7 +334,7 @@ class Spied(LearnerBase):
 
     @property
     def start(self):
-        return self.learner.start
+        return self.learner.initialization
 
     def initial_capacity(self, d, home):
         return self.learner.initial_capacity(d, home)

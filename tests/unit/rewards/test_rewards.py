@@ -111,23 +111,23 @@ def test_bernoulli_move_solves_its_stationarity_equation(x, weight, slope):
 @given(data=st.data(), box=st.sampled_from(["free", "box"]))
 @settings(max_examples=150)
 def test_distance_to_one_rival_against_a_convex_solver(family, data, box):
-    mean = data.sample(st.lists(probability, min_size=D, max_size=D))
-    weight = data.sample(weights)
+    mean = data.draw(st.lists(probability, min_size=D, max_size=D))
+    weight = data.draw(weights)
     sigma = (
         [0.5] * D
         if family == "bounded"
-        else data.sample(st.lists(st.floats(0.3, 2), min_size=D, max_size=D))
+        else data.draw(st.lists(st.floats(0.3, 2), min_size=D, max_size=D))
     )
     low, high = (
         (UNIT if family != "gaussian" else FREE)
         if box == "free"
         else (np.full(D, 0.05), np.full(D, 0.9))
     )
-    best, rival = data.sample(st.sampled_from(PAIRS))
+    best, rival = data.draw(st.sampled_from(PAIRS))
     kernel = part_of(family, sigma, low, high)
     value, alternative = measure(kernel, mean, weight, best, rival)
     kind = "bernoulli" if family == "bernoulli" else "gaussian"
-    expected = naive.transportation_cost(kind, mean, weight, best, rival, sigma, low, high)
+    expected = naive.distance(kind, mean, weight, best, rival, sigma, low, high)
     assert value == pytest.approx(expected, rel=2e-5, abs=2e-6)
     if math.isfinite(expected):  # the point it returns is feasible and has that cost
         assert alternative[list(rival)].sum() >= alternative[list(best)].sum() - 1e-7
@@ -144,12 +144,12 @@ def test_distance_to_one_rival_against_a_convex_solver(family, data, box):
 @given(data=st.data())
 @settings(max_examples=150)
 def test_closest_arm_is_the_cheapest_of_all_pairs(data):
-    family = data.sample(st.sampled_from(["gaussian", "bernoulli", "bounded"]))
+    family = data.draw(st.sampled_from(["gaussian", "bernoulli", "bounded"]))
     mean = np.array(
-        data.sample(st.lists(st.one_of(probability, st.just(0.5)), min_size=D, max_size=D))
+        data.draw(st.lists(st.one_of(probability, st.just(0.5)), min_size=D, max_size=D))
     )
-    weight = np.array(data.sample(weights))
-    low, high = data.sample(st.sampled_from([UNIT, (np.full(D, 0.1), np.full(D, 0.8))]))
+    weight = np.array(data.draw(weights))
+    low, high = data.draw(st.sampled_from([UNIT, (np.full(D, 0.1), np.full(D, 0.8))]))
     kernel = part_of(family, [0.4, 0.7, 1.0, 1.3], low, high)
     taken, value = np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(1)
     j = kernel.cheapest_challenger(mean, weight, 0, taken, value)
@@ -268,17 +268,17 @@ def test_the_nearest_swap_is_that_of_all_pairs(data):
     """Whole arms are passed over at once: the first pair of the least cost must be the same, bit
     for bit, as if none were.
     """
-    d = data.sample(st.integers(2, 8))
+    d = data.draw(st.integers(2, 8))
     few = st.sampled_from([0.0, 0.1, 0.1 + 1e-16, 0.3, 1.0, -2.0])
-    mean = np.array(data.sample(st.lists(st.one_of(few, st.floats(-3, 3)), min_size=d, max_size=d)))
+    mean = np.array(data.draw(st.lists(st.one_of(few, st.floats(-3, 3)), min_size=d, max_size=d)))
     weight = np.array(
-        data.sample(st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 1e6]), min_size=d, max_size=d))
+        data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 1e6]), min_size=d, max_size=d))
     )
-    sigma = data.sample(st.lists(st.sampled_from([0.1, 1.0, 30.0]), min_size=d, max_size=d))
-    size = data.sample(st.integers(1, d - 1))
+    sigma = data.draw(st.lists(st.sampled_from([0.1, 1.0, 30.0]), min_size=d, max_size=d))
+    size = data.draw(st.integers(1, d - 1))
     best = np.zeros(d)
     best[
-        np.argsort(-mean, kind="stable")[:size] if data.sample(st.booleans()) else np.arange(size)
+        np.argsort(-mean, kind="stable")[:size] if data.draw(st.booleans()) else np.arange(size)
     ] = 1.0
     kernel, value = cg.Gaussian(sigma).kernel(np.full(d, -np.inf), np.full(d, np.inf)), np.zeros(3)
     kernel.cheapest_exchange(mean, weight, best, value)

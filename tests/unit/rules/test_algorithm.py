@@ -145,7 +145,7 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
     for number in range(4):
         alone = Run(InitialState(problem, setup, threshold, 1, "auto"), MEANS, 3, number)
         alone.advance(10**6)
-        assert alone.stops[0] == together.rounds[number] == again.rounds[number]
+        assert alone.stopping_times[0] == together.rounds[number] == again.rounds[number]
 
 
 def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatch):

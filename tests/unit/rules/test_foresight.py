@@ -218,24 +218,24 @@ def test_trees_count_no_pair_too_few():
             sum((best - {b}) | {a} in sets for a in set(range(trees.d)) - best for b in best)
             for best in sets
         )
-        assert most <= trees.neighbourhood().number <= trees.n_gaining_differences()
+        assert most <= trees.neighbourhood().n_differences <= trees.n_gaining_differences()
     ladder = [(i, i + 1) for i in range(19)] + [(i, i + 2) for i in range(18)]
     trees = cg.SpanningTrees(ladder)
-    assert trees.neighbourhood().number < 0.7 * trees.n_gaining_differences()
+    assert trees.neighbourhood().n_differences < 0.7 * trees.n_gaining_differences()
 
 
 def test_epsilon_keeps_the_pairs_of_the_bijection():
     trees = cg.SpanningTrees([(i, i + 1) for i in range(9)] + [(i, i + 2) for i in range(8)])
     problem = cg.Problem(trees, None, cg.Gaussian(1.0))
     for epsilon, number in (
-        (0.0, trees.neighbourhood().number),
+        (0.0, trees.neighbourhood().n_differences),
         (0.1, trees.n_gaining_differences()),
     ):
         level = make_stopping("mixture", problem, [0.1], epsilon=epsilon).threshold.critical_value(
             1, 0
         )
         assert level == pytest.approx(math.log(number / 0.1))
-    assert trees.neighbourhood().number < trees.n_gaining_differences()
+    assert trees.neighbourhood().n_differences < trees.n_gaining_differences()
 
 
 def asked_of_sets(stopping_kernel, stats, arms, sign, s):

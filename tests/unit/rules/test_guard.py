@@ -228,7 +228,7 @@ def test_runs_that_are_watched_are_the_same_runs(kind, engine):
     assert one.advance(10_000) == two.advance(10_000) == STOPPED
     for here, there in zip(iter_leaves(one.stats), iter_leaves(two.stats), strict=True):
         np.testing.assert_array_equal(here, there)
-    assert one.stops == two.stops and (one.winners == two.winners).all()
+    assert one.stopping_times == two.stopping_times and (one.recommended == two.recommended).all()
 
 
 class Around(NamedTuple):

@@ -174,8 +174,8 @@ def test_clucb_stops_where_its_twin_does(case):
             return lead / sum(SIGMA[a] / math.sqrt(self.counts[a]) for a in arms)
 
     twin = Stopped(problem, rule, means)
-    twin.plays(int(run.stops.max()) + 1)
-    assert run.stops.tolist() == twin.stops and 0 < twin.stops[0] < twin.stops[1]
+    twin.plays(int(run.stopping_times.max()) + 1)
+    assert run.stopping_times.tolist() == twin.stops and 0 < twin.stops[0] < twin.stops[1]
 
 
 def test_clucb_brings_a_proved_stopping_rule_and_needs_known_variances():
@@ -275,7 +275,7 @@ def test_drawn_rivals_stop_where_the_public_code_stops():
         if t * value > 1.001 * math.log((1.0 + math.log(t)) / 0.3):
             stopped = t
             break
-    assert stopped is not None and run.stops[0] == stopped and not stopping.validity.proved
+    assert stopped is not None and run.stopping_times[0] == stopped and not stopping.validity.proved
     stopping_kernel, kernel, stats = run.kernel.stopping, run.kernel, run.stats
     assert stopping_kernel.critical_value(50, 0) == pytest.approx(
         1.001 * math.log((1.0 + math.log(50)) / 0.3)
@@ -359,7 +359,7 @@ def test_thompson_draws_from_the_posterior_where_sigma_is_not_known():
 
 
 @pytest.mark.parametrize(
-    "rule", [cg.CLUCB, partial(cg.Thompson, samples=2)], ids=["clucb", "thompson"]
+    "rule", [cg.CLUCB, partial(cg.Thompson, n_samples=2)], ids=["clucb", "thompson"]
 )
 def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
     """Of several the smallest; one of its own stays. In `simulate`, in campaigns and in studies."""

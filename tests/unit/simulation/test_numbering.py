@@ -119,8 +119,8 @@ def assert_same_runs(own, first, second, r, means, rule, threshold="stylised"):
     one = outcomes(own, r[o], first, means, rule, threshold)
     two = outcomes(own, o, second, means[r], rule, threshold)
     for a, b in zip(one, two, strict=True):
-        assert a.stops.tolist() == b.stops.tolist()
-        assert a.winners[:, r].tolist() == b.winners.tolist()
+        assert a.stopping_times.tolist() == b.stopping_times.tolist()
+        assert a.recommended[:, r].tolist() == b.recommended.tolist()
         assert a.rounds == b.rounds
 
 

@@ -97,10 +97,10 @@ def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
             float(run.state.evidence[0]), rel=1e-12
         )  # the arms are in another order there
         assert run.state.evidence[0] <= threshold.threshold.critical_value(t, 0)
-    assert run.stops[0] == t - 1 or run.stops[0] == t
-    assert run.state.evidence[0] > threshold.threshold.critical_value(int(run.stops[0]), 0)
+    assert run.stopping_times[0] == t - 1 or run.stopping_times[0] == t
+    assert run.state.evidence[0] > threshold.threshold.critical_value(int(run.stopping_times[0]), 0)
     assert (
-        run.stops[0]
+        run.stopping_times[0]
         == cg.simulate(
             PROBLEM, MEANS, rule="uniform", threshold="stylised", runs=1, delta=0.1
         ).rounds[0]

@@ -638,7 +638,7 @@ def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
         arms, sign = stopping_kernel.arms[:n].copy(), stopping_kernel.sign[:n].copy()
         own = stopping_kernel.weigher.inner.evidence_against(best, arms, sign, n)
         leader = tuple(np.flatnonzero(best))
-        exact = naive.transportation_cost(
+        exact = naive.distance(
             "bernoulli", stats.mean, counts, leader, other, np.ones(d), low, high
         )
         fees = sum(

@@ -73,7 +73,7 @@ def taken(n, ones, m, others, low=(0.0, 0.0), high=(1.0, 1.0)):
     kernel = coins(stats, np.array(low), np.array(high))
     kernel.prepare_arm(0, 0)
     kernel.prepare_arm(1, 1)
-    return kernel.minimise(stats.mean, 0, 1, math.inf), float(kernel.at[0])
+    return kernel.minimise(stats.mean, 0, 1, math.inf), float(kernel.argmin[0])
 
 
 def claimed(*arms):

@@ -120,11 +120,9 @@ def test_a_judge_takes_the_least_of_all_exchanges(values, kind, seed, epsilon):
     for s in structure.to_list():
         if len(leader ^ set(s)) == 2:
             (i,), (j,) = leader - set(s), set(s) - leader
-            each[s] = (
-                of_students.minimise(kernel, lifted, i, j) if claimed is None else claimed(i, j)
-            )
+            each[s] = of_students.least(kernel, lifted, i, j) if claimed is None else claimed(i, j)
     level, lowest = stopping.threshold.critical_value(1, 0), min(each.values())
-    assert level == pytest.approx(math.log(structure.neighbourhood().number / 0.1))
+    assert level == pytest.approx(math.log(structure.neighbourhood().n_differences / 0.1))
     assert (lowest > level) == (value > level)
     exact = values in ("coins", "own sigmas")  # of the others a bound will do while it is too low
     assert value == (lowest if value > level else each[rival] if exact else min(value, each[rival]))
@@ -153,7 +151,7 @@ def test_a_scan_that_leaves_pairs_early_finds_the_least():
             kernel = coins(stats, np.zeros(d), np.ones(d))
         i, out = int(np.argmax(stats.mean)), np.zeros(1)
         j = kernel.cheapest_challenger(stats.mean, stats.counts, i, np.eye(d)[i], out)
-        each = {k: of_students.minimise(kernel, stats.mean, i, k) for k in range(d) if k != i}
+        each = {k: of_students.least(kernel, stats.mean, i, k) for k in range(d) if k != i}
         assert out[0] == min(each.values()) and each[j] == out[0]
 
 
@@ -193,7 +191,7 @@ def students_in_boxes(rng):
     means = rng.normal(size=2) * rng.choice([1.0, 3.0])  # some far outside their boxes
     stats = of_students.filled(rng.integers(2, 40, 2), rng.uniform(0.2, 2, 2), means)
     i, j = (0, 1) if np.diff(np.clip(stats.mean, low, high))[0] <= 0 else (1, 0)
-    value = of_students.minimise(of_students.of(stats, low, high), stats.mean, i, j)
+    value = of_students.least(of_students.of(stats, low, high), stats.mean, i, j)
     return value, lambda x, y: of_students.mixture(stats, i, j, x, y), low[[i, j]], high[[i, j]]
 
 
@@ -218,9 +216,9 @@ def test_units_do_not_matter():
     own, one = [], []
     for unit in (1e-80, 1.0, 1e80):
         stats = of_students.filled([20, 30], [unit**2, 2 * unit**2], [3 * unit, 0.0])
-        own.append(of_students.minimise(of_students.of(stats), stats.mean))
+        own.append(of_students.least(of_students.of(stats), stats.mean))
         stats = of_shared.filled([20, 30], [3 * unit, 0.0], [(40, 60 * unit**2)])
-        one.append(of_shared.minimise(of_shared.of(stats), stats.mean))
+        one.append(of_shared.least(of_shared.of(stats), stats.mean))
     assert own == pytest.approx([own[1]] * 3, rel=1e-9) and own[1] > 2
     assert one == pytest.approx([one[1]] * 3, rel=1e-9) and one[1] > 10
 
@@ -240,11 +238,11 @@ def test_what_tells_nothing_certifies_nothing():
         assert kernel.minimise(stats.mean, 0, 1, math.inf) == value
     for n, spread in ((1, 1.0), (50, 0.0), (50, 1e-26), (50, 1e-295)):
         stats = of_students.filled([n, 50], [spread, 1.0], [5.0, 0.0])
-        assert of_students.minimise(of_students.of(stats), stats.mean) == 0.0, (n, spread)
+        assert of_students.least(of_students.of(stats), stats.mean) == 0.0, (n, spread)
     for degrees, squares in ((0, 0.0), (50, 0.0), (50, 1e-29), (50, 1e-295), (50, 50.0)):
         stats = of_shared.filled([50, 50], [5.0, 0.0], [(degrees, squares)])
         stats.in_initial_design[0] = squares == 50.0
-        assert of_shared.minimise(of_shared.of(stats), stats.mean) == 0.0, (degrees, squares)
+        assert of_shared.least(of_shared.of(stats), stats.mean) == 0.0, (degrees, squares)
 
 
 # ---- runs
@@ -317,7 +315,7 @@ def ends_of(case, engine, steps, most=1000):
     for t in range(last // steps, last + 1, last // steps):
         run.advance(t)
     update_recommendation(run.kernel, run.stats, run.state)
-    kept = run.stops, run.winners, run.state.evidence, *iter_leaves(run.stats)
+    kept = run.stopping_times, run.recommended, run.state.evidence, *iter_leaves(run.stats)
     return [x.tolist() for x in kept]
 
 

@@ -373,7 +373,7 @@ def test_a_study_reproduces_the_run_of_simulate():
             study.tell(todo, {a: kernel.rewards.sample(means[a], a, rng) for a in mine})
         run = Runner(RunSpec(problem, means, rule, 0.05, "mixture", 7, 10**4, "python")).begin(0)
         run.advance(10**4)
-        assert study.decision.rounds == run.stops[0] > 40
+        assert study.decision.rounds == run.stopping_times[0] > 40
         ahead = float(run.state.evidence[0]) - run.kernel.stopping.critical_value(
             study.decision.rounds, 0
         )

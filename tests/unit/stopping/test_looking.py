@@ -209,7 +209,7 @@ def test_nobody_can_make_a_play_of_two():
                 with refused("measured-anew", StudyError, round=1, asker="bob"):
                     study.tell(late, {1: 0.5}, final=False, client=who)
             with refused("measured-anew", StudyError):
-                study.best_shift_with_gradient(todo, {1: 0.5}, client="ada")
+                study.tell_and_ask(todo, {1: 0.5}, client="ada")
             assert study.events() == before, again
             study.tell(new, {0: 0.1, 1: 0.2}, client="bob")
         assert study.replay().same, again

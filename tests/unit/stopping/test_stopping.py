@@ -305,7 +305,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     sigma, values = REWARDS[family].sub_gaussian_scale(d), []
     for weight, fee, cost in weights:
         against = {
-            s: naive.transportation_cost(
+            s: naive.distance(
                 "bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high
             )
             for s in structure.to_list()

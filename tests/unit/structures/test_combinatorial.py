@@ -410,8 +410,10 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     ]
     for run in runs:
         run.advance(100_000)
-        assert run.kernel.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
-    assert same(tuple(runs[0].stats), tuple(runs[1].stats)) and same(runs[0].stops, runs[1].stops)
+        assert run.kernel.answers.alive.sum() == 1 and arms_of(run.recommended[0]) == (0,)
+    assert same(tuple(runs[0].stats), tuple(runs[1].stats)) and same(
+        runs[0].stopping_times, runs[1].stopping_times
+    )
     plain = cg.simulate(problem, means, rule="uniform", runs=300, delta=0.1, threshold="proved")
     saving = cg.simulate(
         problem,

@@ -31,7 +31,7 @@ def try_to(make):
 
 
 def some_sets(d, least, most):
-    return st.to_list(
+    return st.sets(
         st.frozensets(st.integers(0, d - 1), min_size=1), min_size=least, max_size=most
     ).map(lambda sets: sorted(tuple(sorted(s)) for s in sets))
 
@@ -69,14 +69,12 @@ def structures(draw, kind):
         )
     elif kind == "matchings":
         n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-        barred = draw(
-            st.to_list(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=3)
-        )
+        barred = draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=3))
         size = draw(st.one_of(st.none(), st.integers(1, min(n, m))))
         made = try_to(lambda: cg.Matchings(n, m, size=size, forbidden=barred))
     else:
         d = draw(st.integers(2, 5))
-        made = cg.AlmostAllSets(d, sorted(draw(st.to_list(st.integers(0, d - 1), min_size=1))))
+        made = cg.AlmostAllSets(d, sorted(draw(st.sets(st.integers(0, d - 1), min_size=1))))
     assume(made is not None and made.n_sets() >= 2)
     return made
 
@@ -228,9 +226,7 @@ def test_nearest_alternatives_against_a_convex_solver(data):
     value = structure.kernel().nearest_alternative(
         rewards, mean, weight, vector(best, d), rival, alternative
     )
-    expected, _ = naive.nearest_alternative(
-        family, structure.to_list(), mean, weight, best, sigma, low, high
-    )
+    expected, _ = naive.nearest(family, structure.to_list(), mean, weight, best, sigma, low, high)
     assume(math.isfinite(expected))
     assert value == pytest.approx(expected, rel=5e-5, abs=5e-6)
 

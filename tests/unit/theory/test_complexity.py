@@ -72,7 +72,7 @@ def check(problem, means):
     answers = sets_of(problem.answers)
     best = naive.best_set(answers, means)
     stats = np.maximum(found.allocation, 1e-9)
-    value, _ = naive.nearest_alternative(
+    value, _ = naive.nearest(
         type(problem.rewards).__name__.lower(),
         answers,
         means,
