@@ -266,8 +266,7 @@ def test_another_programs_damaged_file_is_left_alone(tmp_path):
 
 MAKER = """
 import os, sqlite3, sys
-from combgame.research.campaign import store as opening
-from combgame.research.campaign import store
+from combgame.research.campaign.store import open_store
 connect = sqlite3.connect
 
 def traced(*args, **kwargs):
@@ -285,7 +284,7 @@ for last in range(40):
     left = last
     child = os.fork()
     if child == 0:
-        opening.open_store(f"{sys.argv[1]}/{last}.db", "tiny")
+        open_store(f"{sys.argv[1]}/{last}.db", "tiny")
         os._exit(0)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     print({0: "made", 9: "killed"}[ended], flush=True)
@@ -313,16 +312,15 @@ def test_a_kill_while_the_file_is_made_leaves_one_that_can_be_used(tmp_path):
 
 SPILLER = """
 import os, sqlite3, sys
-from pathlib import Path
-from combgame.research.campaign import store as opening
+from sqlalchemy.schema import CreateTable
 from combgame.research.campaign import store
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("PRAGMA cache_size = 1")
 db.execute("BEGIN IMMEDIATE")
 if len(sys.argv) > 2:
     db.execute(f"PRAGMA application_id = {store.MARK}")
-    for line in store.TABLES.split(";"):
-        db.execute(line)
+    for table in store.metadata.sorted_tables:
+        db.execute(str(CreateTable(table)))
 row = "INSERT INTO runs VALUES ('k', ?, '', '', '', 0, '', 0.0, 99)"
 db.executemany(row, [(i,) for i in range(3000)])
 os._exit(9)
@@ -360,6 +358,7 @@ def test_a_file_that_somebody_else_has_locked_is_not_taken_for_a_damaged_one(tmp
 
 
 def test_a_reader_is_not_misled_by_a_chunk_that_is_stored_meanwhile(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
     campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
     campaign.run(path, engine="python")
     chunk = execute.run_chunk(campaign.configurations[0], 4, 2, "python", execute.here())
@@ -372,7 +371,6 @@ def test_a_reader_is_not_misled_by_a_chunk_that_is_stored_meanwhile(tmp_path, mo
             if "FROM chunks" in statement and not added:
                 added.append(True)
                 with suppress(cg.CombGameError), Store(path) as writer:
-                    writer.db.execute("PRAGMA busy_timeout = 0")
                     writer.add(chunk)
 
         db.set_trace_callback(writes)

@@ -18,7 +18,17 @@ from combgame.research.campaign import execution as execute
 from combgame.research.campaign import store as opening
 from combgame.research.campaign.lock import holder
 from combgame.research.campaign.store import Store, open_store
-from tests.campaigns import PROBLEM, TOML, command, count, made_up, table, tiny, whole_table
+from tests.campaigns import (
+    PROBLEM,
+    TOML,
+    command,
+    count,
+    driver,
+    made_up,
+    table,
+    tiny,
+    whole_table,
+)
 from tests.said import refused
 
 # ---- a full disk
@@ -84,9 +94,7 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
     campaign, path = tiny(runs=500), tmp_path / "a.db"
 
     class Limited(Store):
-        def __init__(self, path):
-            super().__init__(path)
-            self.db.execute("PRAGMA max_page_count = 40")
+        pragmas = (*Store.pragmas, "max_page_count = 40")
 
     with monkeypatch.context() as patch:
         patch.setattr(execute, "run_chunk", made_up)
@@ -180,35 +188,28 @@ def test_a_file_that_is_gone_ends_the_campaign(tmp_path, monkeypatch):
         assert count(path) == campaign.runs, how
 
 
-class Interrupted:
-    """A connection that Ctrl-C interrupts at a statement."""
-
-    def __init__(self, db, words):
-        self._db, self._words = db, words
-
-    def __getattr__(self, name):
-        return getattr(self._db, name)
-
-    def execute(self, statement, *given):
-        if self._words in statement:
-            signal.raise_signal(signal.SIGINT)
-        return self._db.execute(statement, *given)
-
-
-@pytest.mark.parametrize("words", ["BEGIN", "INTO chunks", "COMMIT", "ROLLBACK"])
+@pytest.mark.parametrize("words", ["BEGIN", "INTO chunks", "INTO runs", "COMMIT", "after"])
 def test_an_interrupt_leaves_a_chunk_as_a_whole_or_not_at_all(tmp_path, words):
+    """It is stored in another thread than the one that Ctrl-C interrupts."""
     campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
     with open_store(path, "tiny")[0] as file:
         file.register(campaign, execute.references(campaign.configurations, file))
-        chunk, db = made_up(campaign.configurations[0], 0, 4, "python", "here"), file.db
-        file.db = Interrupted(db, words)
-        with suppress(KeyboardInterrupt):
+        chunk = made_up(campaign.configurations[0], 0, 4, "python", "here")
+
+        def interrupt(statement):
+            if words in statement:
+                signal.raise_signal(signal.SIGINT)
+
+        with driver(file) as db:
+            db.set_trace_callback(interrupt)
+        with pytest.raises(KeyboardInterrupt):
             file.add(chunk)
             signal.raise_signal(signal.SIGINT)
-        file.db = db
-        if count(path) == 0:
-            file.add(chunk)
-    assert count(path) == 4
+        with driver(file) as db:
+            db.set_trace_callback(None)
+        assert count(path) == 4
+        file.add(chunk)  # also what an interrupt kept the caller from hearing of
+    assert count(path) == 4 and table(path)
 
 
 def test_a_study_that_is_open_is_no_campaign_and_keeps_its_locks(tmp_path):

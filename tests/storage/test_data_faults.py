@@ -640,15 +640,13 @@ def test_opening_a_campaign_twice_keeps_the_locks_of_the_first(tmp_path):
             == 0
         )
 
-    with open_store(path)[0] as first:
-        first.db.execute("BEGIN IMMEDIATE")
+    with open_store(path)[0] as first, first.connection(write=True):
         assert not others_can_write()
         open_store(path)[0].close()
         os.link(path, tmp_path / "b.db")
         open_store(tmp_path / "b.db")[0].close()  # by another name
         assert not others_can_write()
-        first.db.execute("ROLLBACK")
-        assert others_can_write()
+    assert others_can_write()
     path.write_text("dear diary")  # closed: it is looked at anew
     with refused("not-a-campaign", cg.StoreError, path=str(path)):
         open_store(path)

@@ -93,17 +93,12 @@ def files_spent() -> bool:
 
 
 def failure(
-    where: str,
-    kind: str,
-    said: str,
-    advice: StorageAdvice,
-    seconds: float = 0.0,
-    secret: bool = False,
+    where: str, kind: str, said: str, advice: StorageAdvice, seconds: float = 0.0
 ) -> StoreError:
-    """where: what is shown of the file or the server. seconds: how long it was waited for. secret:
-    whether what was said must not be shown.
+    """where: what is shown of the file or the server. seconds: how long it was waited for. said: by
+    the database, or LEFT_OUT.
     """
-    why = LEFT_OUT if secret else " ".join(said.split())
+    why = " ".join(said.split())
     if kind == "busy":
         text = "{where}: somebody else has been writing for {seconds:g} seconds ({why})"
         timeout = OptionHint("timeout")

@@ -181,14 +181,14 @@ def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE
 Rows = list[tuple[Any, ...]]
 
 
-def salvage(path: Path, tables: Sequence[str]) -> list[Rows]:
+def salvage(path: Path, tables: Sequence[str]) -> tuple[Rows, ...]:
     """Every row of some tables that can be read. No row may ever have been deleted."""
     bound = path.stat().st_size // 16 + 2  # no row is shorter
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         # a file that is shorter than its header says is refused otherwise
         db.execute("PRAGMA writable_schema = ON")
-        return [list(_legible(db, table, bound)) for table in tables]
+        return tuple(list(_legible(db, table, bound)) for table in tables)
     finally:
         db.close()
 
