@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -52,14 +53,11 @@ def sqlite_engine(url: URL, timeout: float, pragmas: Sequence[str], fixed: bool)
         An engine that is not connected yet. The `FileIdentity` of its file is ``info["file"]`` of
         its connection.
     """
-    path, options = file_of(url), {"timeout": timeout, "check_same_thread": False}
-
-    def opened() -> sqlite3.Connection:
-        if path is None:
-            return sqlite3.connect(str(url.database), **options)
+    path, where = file_of(url), str(url.database)
+    if path is not None:
         how = "ro&immutable=1" if fixed else "rw"  # neither makes a file
-        return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode={how}", uri=True, **options)
-
+        where = f"{Path(path).absolute().as_uri()}?mode={how}"
+    opened = partial(sqlite3.connect, where, timeout, check_same_thread=False, uri=path is not None)
     made = create_engine(url, poolclass=StaticPool, creator=opened)
 
     @event.listens_for(made, "connect")

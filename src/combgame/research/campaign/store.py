@@ -17,7 +17,19 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Float, Integer, MetaData, Row, Table, Text, func, insert, select
+from sqlalchemy import (
+    Column,
+    Float,
+    Integer,
+    MetaData,
+    Row,
+    Table,
+    Text,
+    bindparam,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql import Executable
@@ -97,6 +109,12 @@ runs = Table(
 CONTENTS = (configurations, chunks, runs)
 Contents = tuple[Sequence[Sequence[Any]], ...]  # the rows of these tables
 
+# statements are made once: composing one costs more than running it
+ADD_CHUNK, ADD_RUNS = insert(chunks).inline(), insert(runs)
+BETWEEN = select(runs.c.run).where(
+    runs.c.configuration == bindparam("key"),
+    runs.c.run.between(bindparam("first"), bindparam("last")),
+)
 _known = sqlite.insert(configurations)
 REGISTER = _known.on_conflict_do_update(
     index_elements=["key"],
@@ -274,11 +292,9 @@ class Store(Database):
         """
         key = chunk.configuration
         numbers = [row.run for row in chunk.rows]
-        there = select(runs.c.run).where(
-            runs.c.configuration == key, runs.c.run.between(min(numbers), max(numbers))
-        )
+        where = {"key": key, "first": min(numbers), "last": max(numbers)}
         with self.connection(write=True) as connection:
-            stored = set(connection.execute(there).scalars())
+            stored = set(connection.execute(BETWEEN, where).scalars())
             fresh = [(row.texts(), row.seconds) for row in chunk.rows if row.run not in stored]
             if not fresh:
                 return
@@ -292,9 +308,9 @@ class Store(Database):
                 "busy": chunk.busy,
                 "checksum": checksum(key, [texts for texts, _ in fresh]),
             }
-            made = connection.execute(insert(chunks), about).lastrowid
+            made = connection.execute(ADD_CHUNK, about).lastrowid
             rows = [(key, *texts, seconds, made) for texts, seconds in fresh]
-            connection.execute(insert(runs), named(runs, rows))
+            connection.execute(ADD_RUNS, named(runs, rows))
 
     # ---- reading
 
@@ -335,8 +351,16 @@ class Store(Database):
         """Return the stored runs of a configuration, in the order of their numbers."""
         stored = self._all(select(runs).where(runs.c.configuration == key).order_by(runs.c.run))
         return [
-            RunRow(run, *map(json.loads, (stops, answers, correct)), rounds, json.loads(figures), s)
-            for _, run, stops, answers, correct, rounds, figures, s, _ in stored
+            RunRow(
+                row.run,
+                json.loads(row.stops),
+                json.loads(row.answers),
+                json.loads(row.correct),
+                row.rounds,
+                json.loads(row.figures),
+                row.seconds,
+            )
+            for row in stored
         ]
 
     def sources(self) -> list[str]:
@@ -572,5 +596,6 @@ def repair(path: Path, name: str, why: str) -> tuple[Store, Message]:
         "{path} was damaged ({why}): {kept} runs are still good and kept, and the file as it was "
         "is {aside}"
     )
-    about = {"path": str(path), "why": why, "kept": len(good[2]), "aside": aside.name}
-    return Store(path), Message("mended", text, **about)
+    kept = len(good[2])
+    said = Message("mended", text, path=str(path), why=why, kept=kept, aside=aside.name)
+    return Store(path), said
