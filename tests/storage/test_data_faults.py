@@ -645,6 +645,7 @@ def test_opening_a_campaign_twice_keeps_the_locks_of_the_first(tmp_path):
         open_store(path)[0].close()
         os.link(path, tmp_path / "b.db")
         open_store(tmp_path / "b.db")[0].close()  # by another name
+        (tmp_path / "b.db").unlink()
         assert not others_can_write()
     assert others_can_write()
     path.write_text("dear diary")  # closed: it is looked at anew

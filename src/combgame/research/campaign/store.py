@@ -22,7 +22,6 @@ from sqlalchemy import (
     Float,
     Integer,
     MetaData,
-    Row,
     Table,
     Text,
     bindparam,
@@ -315,7 +314,7 @@ class Store(Database):
     # ---- reading
 
     @in_thread
-    def _all(self, statement: Executable) -> Sequence[Row[Any]]:
+    def _all(self, statement: Executable) -> Sequence[Any]:
         """Return the rows that a statement selects."""
         with self.connection(write=False) as connection:
             return connection.execute(statement).all()
@@ -352,15 +351,15 @@ class Store(Database):
         stored = self._all(select(runs).where(runs.c.configuration == key).order_by(runs.c.run))
         return [
             RunRow(
-                row.run,
-                json.loads(row.stops),
-                json.loads(row.answers),
-                json.loads(row.correct),
-                row.rounds,
-                json.loads(row.figures),
-                row.seconds,
+                run,
+                json.loads(stops),
+                json.loads(answers),
+                json.loads(correct),
+                rounds,
+                json.loads(figures),
+                seconds,
             )
-            for row in stored
+            for _, run, stops, answers, correct, rounds, figures, seconds, _ in stored
         ]
 
     def sources(self) -> list[str]:
