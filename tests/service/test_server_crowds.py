@@ -12,9 +12,8 @@ from dataclasses import replace
 import pytest
 
 import combgame as cg
-from combgame.lab.server.files import fitting
 from combgame.lab.server.registry import make_token
-from combgame.lab.server.settings import ServerSettings
+from combgame.lab.server.settings import ServerSettings, fitting
 from tests.said import refused
 from tests.services import PROBLEM, process, serving
 

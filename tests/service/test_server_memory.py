@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from combgame.lab.server.protocol import DRAINED
+from combgame.lab.server.connections import DRAINED
 from combgame.lab.server.registry import StudyRegistry, make_token
 from combgame.lab.server.settings import ServerSettings
 from tests.services import process

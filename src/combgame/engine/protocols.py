@@ -64,7 +64,7 @@ class ExponentialFamily(Protocol):
     def kl_ucb(self, x: float, level: float, arm: int) -> float:
         """The largest y with d_KL(x, y) <= level: beta in the paper."""
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         """One noisy value of an arm whose true mean is `mean` (simulation)."""
 
     def update_variance(self, stats: Statistics) -> None:
@@ -171,7 +171,7 @@ class SetEvidence(Protocol):
         arms[:n].
         """
 
-    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+    def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         """Against the one that differs from `best` in arms[:n] (sign: +1 for those that only it
         has, -1 for those that only best has), from below.
         """
@@ -186,7 +186,7 @@ class UnionBound(Protocol):
     def log_weight(self, best: Floats, rival: Floats) -> float:
         """ln of the share of a rival."""
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """The least evidence plus odds against a rival, which is written; the first that is at most

@@ -84,7 +84,7 @@ def play_and_observe(
     lift = stats.batch.lift(rng)
     for a in range(action.size):
         if action[a] > 0.5:
-            value = problem.rewards.sample(truth[a], a, rng) + lift
+            value = problem.rewards.draw(truth[a], a, rng) + lift
             stats.add_value(a, value, 1.0, value, total / (stats.counts[a] + 1.0), True)
             stats.batch.put(a, value, 1.0)
     stats.batch.pass_play()

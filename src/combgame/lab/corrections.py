@@ -48,7 +48,7 @@ def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
     )
     if type(old.rewards) is not type(new.rewards) or old.goal != new.goal or not alike:
         raise _refused("their goals or the rewards of the old arms differ")
-    if getattr(new.rewards, "batch_effect", None) is not None:
+    if new.rewards.has_batch_effect():
         raise _refused("values are compared within their own plays, which data from outside lack")
     waiting = list(pending)
     if waiting:

@@ -59,13 +59,13 @@ class Decision:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
         return {
             **asdict(self),
-            "sentence": self.headline.to_data(surface),
+            "headline": self.headline.to_data(surface),
             "assumptions": [one.to_data(surface) for one in self.assumptions],
             "certified": self.certified,
-            "doubts": [one.to_dict(surface) for one in self.outliers],
+            "outliers": [one.to_dict(surface) for one in self.outliers],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
             "estimates": [one._asdict() for one in self.estimates],
-            "noise": None if self.noise_check is None else self.noise_check.to_dict(surface),
+            "noise_check": None if self.noise_check is None else self.noise_check.to_dict(surface),
         }
 
     def render(self, surface: Renderer = PYTHON) -> str:

@@ -177,9 +177,7 @@ class NoiseCheck(NamedTuple):
     @property
     def clause(self) -> Message:
         """What does not fit, as part of a sentence."""
-        text = (
-            "the stated sigma of {stated:g} does not fit the values, which vary by {observed:.3g}"
-        )
+        text = "the stated sigma of {stated_sigma:g} does not fit the values, which vary by {estimated_sigma:.3g}"
         if self.stated_sigma is None:
             text = "the stated sigmas do not fit the values, which vary {ratio:.3g} times as much"
         return Message("sigma-misfit", text, **self._asdict())
@@ -191,7 +189,7 @@ class NoiseCheck(NamedTuple):
         if self.verdict == "not stated":
             text = "Sigma is taken from the data"
             if self.estimated_sigma is not None:
-                text += ", which vary by {observed:.3g} ({degrees:count degree} of freedom)"
+                text += ", which vary by {estimated_sigma:.3g} ({dof:count degree} of freedom)"
             return Message("sigma-estimated", text, **about)
         if self.verdict == "not enough data":
             text = (
@@ -202,9 +200,7 @@ class NoiseCheck(NamedTuple):
         if self.verdict == "fits":
             text = "The values vary {ratio:.3g} times as much as stated, which fits"
             if self.stated_sigma is not None:
-                text = (
-                    "The values vary by {observed:.3g}, which fits the stated sigma of {stated:g}"
-                )
+                text = "The values vary by {estimated_sigma:.3g}, which fits the stated sigma of {stated_sigma:g}"
             return Message("sigma-fits", text, **about)
         if self.verdict == "too small":
             remedy = "make a study with {unknown}, which takes sigma from the data"

@@ -250,10 +250,10 @@ class Outlier(NamedTuple):
         text = "Data from outside, number {round}" if self.external else "Round {round}"
         text += ", arm {name}: {value:g} is "
         if self.n_reference:
-            text += "{errors:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
+            text += "{z_score:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
             text += " standard errors from the "
             text += (
-                "mean of the arm's {others:,} other values"
+                "mean of the arm's {n_reference:,} other values"
                 if self.n_reference > 1
                 else ("arm's only other value")
             )
@@ -270,7 +270,7 @@ class Outlier(NamedTuple):
         """The same where rounds have levels of their own."""
         text = "Round {round}, arm {name}: {value:g} is "
         if self.n_reference:
-            text += "{errors:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
+            text += "{z_score:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
             text += " standard errors from what the other values of its round, and those of other "
             text += "rounds, let expect"
         else:

@@ -102,15 +102,21 @@ class Status:
         return {
             **asdict(self),
             "rivals": [one._asdict() for one in self.rivals],
-            "next": self.next_step.to_data(surface),
-            "levels": None if self.batch_warning is None else self.batch_warning.to_data(surface),
-            "doubts": [one.to_dict(surface) for one in self.outliers],
+            "next_step": self.next_step.to_data(surface),
+            "batch_warning": None
+            if self.batch_warning is None
+            else self.batch_warning.to_data(surface),
+            "outliers": [one.to_dict(surface) for one in self.outliers],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
-            "enough": None if self.early_stop is None else self.early_stop.to_data(surface),
+            "early_stop": None if self.early_stop is None else self.early_stop.to_data(surface),
             "estimates": [one._asdict() for one in self.estimates],
-            "noise": None if self.noise_check is None else self.noise_check.to_dict(surface),
-            "proof": None if self.proof_so_far is None else self.proof_so_far.to_data(surface),
-            "needs": None if self.threshold_note is None else self.threshold_note.to_data(surface),
+            "noise_check": None if self.noise_check is None else self.noise_check.to_dict(surface),
+            "proof_so_far": None
+            if self.proof_so_far is None
+            else self.proof_so_far.to_data(surface),
+            "threshold_note": None
+            if self.threshold_note is None
+            else self.threshold_note.to_data(surface),
             "validity": None if self.validity is None else self.validity.to_data(surface),
             "notes": [one.to_data(surface) for one in self.notes],
             "compared": None if self.compared is None else self.compared.to_data(surface),

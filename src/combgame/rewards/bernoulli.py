@@ -152,7 +152,7 @@ class BernoulliKernel(NamedTuple):
     def quadratic_variance(self, weight: float, arm: int) -> float:
         return -1.0
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         return 1.0 if rng.random() < mean else 0.0
 
     def cheapest_challenger(

@@ -47,7 +47,7 @@ class BoundedKernel(NamedTuple):
     def quadratic_variance(self, weight: float, arm: int) -> float:
         return self.surrogate.quadratic_variance(weight, arm)
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         """Only the two ends: of all rewards in [low, high] with this mean, the one with the largest
         variance.
         """

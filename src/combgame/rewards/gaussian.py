@@ -137,7 +137,7 @@ class GaussianKernel(NamedTuple):
     def quadratic_variance(self, weight: float, arm: int) -> float:
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
-    def sample(self, mean: float, arm: int, rng: Random) -> float:
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
         return float(mean + self.spreads.true(self.sigma, arm) * rng.standard_normal())
 
     def cheapest_challenger(

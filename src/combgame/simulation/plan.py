@@ -113,7 +113,7 @@ class Plan:
             "epsilon": stopping.epsilon,
             "time": time,
             "bound": None if math.isnan(bound) else bound,
-            "oracle_stopping_time": None if math.isnan(end) else end,
+            "limit": None if math.isnan(end) else end,
         }
 
     def to_frame(self) -> Any:
@@ -137,7 +137,7 @@ class Plan:
                 "arm": self.problem.label([a]),
                 "mean": float(first.means[a]),
                 "per_round": float(each[a]),
-                "values": float(each[a] * end["oracle_stopping_time"]),
+                "values": float(each[a] * end["limit"]),
             }
             for end in self._limits()
             for a in range(self.problem.d)
@@ -155,7 +155,7 @@ class Plan:
                 "delta": end["delta"],
                 "action": self.problem.label(chosen),
                 "share": share,
-                "plays": share * end["oracle_stopping_time"],
+                "plays": share * end["limit"],
             }
             for end in self._limits()
             for chosen, share in played
@@ -171,9 +171,7 @@ class Plan:
                 "threshold": s.name,
                 "label": s.validity.label,
                 "delta": delta,
-                "oracle_stopping_time": oracle_stopping_time(
-                    s, self.problem, case.means, case.complexity, k
-                ),
+                "limit": oracle_stopping_time(s, self.problem, case.means, case.complexity, k),
             }
             for s in self.stoppings
             for k, delta in enumerate(self.deltas)

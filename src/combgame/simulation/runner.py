@@ -249,11 +249,11 @@ class Runner:
     def gather(self, label: str, results: "Sequence[RunResult]") -> Simulation:
         """Return what many runs left as one simulation."""
         columns = {
-            "stops": [one.stopping_times for one in results],
-            "winners": [one.recommended for one in results],
+            "stopping_times": [one.stopping_times for one in results],
+            "recommended": [one.recommended for one in results],
             "labels": [one.labels for one in results],
-            "leaders": [one.leader for one in results],
-            "leads": [one.lead for one in results],
+            "final_leaders": [one.leader for one in results],
+            "final_leads": [one.lead for one in results],
         }
         if not self.spec.shuffle_arms:
             del columns["labels"]

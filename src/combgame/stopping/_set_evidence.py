@@ -168,7 +168,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 weighed = stats.weighted_sums[3, a] + stats.weighted_sums[2, a] / total
                 self.mean[1, a] = (weighed + lift) / self.yardstick[0]
 
-    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+    def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         for i in range(n):
             a, side = arms[i], 0 if sign[i] < 0.0 else 1
             if self.counts[a] <= 0.0:
@@ -502,8 +502,8 @@ class BernoulliSetEvidenceKernel(NamedTuple):
         for r in range(self.base.size):
             self.base[r] += THEN
 
-    def evidence_against(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
-        value = self.inner.evidence_against(best, arms, sign, n)
+    def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        value = self.inner.evidence_against_set(best, arms, sign, n)
         if value == -math.inf:
             return value
         fees, counts = 0.0, self.inner.counts

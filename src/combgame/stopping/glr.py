@@ -172,7 +172,7 @@ class IteratedLogThreshold(NamedTuple):
     scale: float
     inside: float
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,

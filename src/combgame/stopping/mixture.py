@@ -42,7 +42,7 @@ class MixturePenalty(NamedTuple):
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Fixed  # ln 1/chance of each
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,
@@ -51,7 +51,7 @@ class MixturePenalty(NamedTuple):
         weight: Floats,
         fee: Floats,
     ) -> float:
-        self.spreads.update(stats)
+        self.spreads.update_bound(stats)
         variance = self.spreads.variance
         chosen = self.suit(stats, mean, variance, best, rival)
         for a in range(fee.size):

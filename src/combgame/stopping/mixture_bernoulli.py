@@ -112,7 +112,7 @@ class BernoulliPairKernel(NamedTuple):
     max_bonus: float  # 0: no mixture of likelihoods is above the largest
     argmin: Floats  # float64[1] scratch
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
             weight[a] = stats.effective_counts[a] = stats.counts[a]
 

@@ -211,7 +211,7 @@ class PairEvidence(Protocol):
     def max_bonus(self) -> float:
         """What the logarithm exceeds the likelihood ratio of the nearest pair by, at most."""
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """Once a round: write what each arm weighs where the nearest pair is looked for, and
         seen.worth.
         """
@@ -321,7 +321,7 @@ class KnownVariancePairKernel(NamedTuple):
     row: Floats  # float64[8, k] scratch
     argmin: Floats  # float64[1] scratch
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
             weight[a] = stats.counts[a] / self.variance[a]
             stats.effective_counts[a] = weight[a] * self.variance[a]
@@ -493,7 +493,7 @@ class PairStoppingKernel(NamedTuple):
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
         best, rival, alternative = state.leader, state.rival, state.alternative_means
-        self.pairs.update(stats, best, self.weight)
+        self.pairs.update_pairs(stats, best, self.weight)
         for a in range(best.size):
             self.mean[a] = stats.mean[a] + self.shift * best[a]
         value = problem.answers.nearest_alternative(

@@ -242,7 +242,7 @@ class SetStoppingKernel(NamedTuple):
                 self.other[a] = rival[a]
             least = self.floor
             if stats.n_rounds[0] >= self.pause[0]:
-                least = self.rivals.least_evidence(
+                least = self.rivals.minimise_evidence(
                     self.weigher, best, self.floor, value, self.other
                 )
             if (
@@ -309,7 +309,7 @@ class SetStoppingKernel(NamedTuple):
         )
         value = self.evidence_against(problem, stats, best, rival)
         if value > -math.inf:  # an arm without a value: there is no less
-            value = self.rivals.least_evidence(self.weigher, best, -math.inf, value, rival)
+            value = self.rivals.minimise_evidence(self.weigher, best, -math.inf, value, rival)
         against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
         )
@@ -321,7 +321,7 @@ class SetStoppingKernel(NamedTuple):
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
         n = differ(best, rival, self.arms, self.sign)
-        return self.weigher.evidence_against(
+        return self.weigher.evidence_against_set(
             best, self.arms, self.sign, n
         ) + self.rivals.log_weight(best, rival)
 

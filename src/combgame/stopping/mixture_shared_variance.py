@@ -47,7 +47,7 @@ class SharedVariancePairKernel(NamedTuple):
     bound: Floats  # float64[cells]: the least that the sum can be in a cell
     line: VarianceKernel  # where both arms have the same variance
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """At the variances that were seen; there the mixture over the variance is at most 1."""
         spotted(stats, self.state)
         for a in range(weight.size):

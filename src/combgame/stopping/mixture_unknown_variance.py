@@ -139,7 +139,7 @@ class UnknownVariancePairKernel(NamedTuple):
     max_bonus: float  # infinity: the ratio is of other variances
     argmin: Floats  # float64[1] scratch
 
-    def update(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+    def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
         """As many values of a known variance would be worth as much where an arm ties with the
         nearest on the other side: N values whose mean is off by y standard deviations are evidence
         of about ln(1 + y^2) N/2 instead of y^2 N/2, less for few of them.

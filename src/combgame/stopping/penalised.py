@@ -27,7 +27,7 @@ class BernoulliPenalty(NamedTuple):
     done: Floats  # N and s for which `fee` is right
     ones: Floats
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,
@@ -66,7 +66,7 @@ def beta_regret(n: float, ones: float) -> float:
 class Penalty(Protocol):
     """What a deviation bound charges per arm."""
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,
@@ -109,7 +109,9 @@ class PenalisedStoppingKernel(NamedTuple):
                 self.rival[a] = self.last[a]
         for a in range(best.size):
             self.mean[a] = stats.mean[a] + self.shift * best[a]
-        self.price[0] = self.fees.update(stats, self.mean, best, self.rival, self.weight, self.fee)
+        self.price[0] = self.fees.update_penalty(
+            stats, self.mean, best, self.rival, self.weight, self.fee
+        )
         value = self.least_evidence(problem, stats, best, state.rival, state.alternative_means)
         for a in range(best.size):
             self.last[a] = state.rival[a]

@@ -102,7 +102,7 @@ class PooledVarianceKernel(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         spotted(stats, self.state)
         for g in range(self.done.size):
             if self.state[1, g] != self.done[g]:
@@ -115,7 +115,7 @@ class PooledVarianceKernel(NamedTuple):
 
     def unit(self, stats: Statistics) -> float:
         """The largest deviation that all arms can have, if all are alike."""
-        self.update(stats)
+        self.update_bound(stats)
         return math.sqrt(self.variance[0])
 
 
@@ -323,7 +323,7 @@ class VarianceBound(Protocol):
     def variance(self) -> Floats:
         """One per arm; infinity where nothing is known yet."""
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         """Bring `variance` up to date."""
 
 
@@ -333,7 +333,7 @@ class KnownVarianceBound(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         pass
 
     def unit(self, stats: Statistics) -> float:
@@ -355,7 +355,7 @@ class UnknownVarianceBound(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def update(self, stats: Statistics) -> None:
+    def update_bound(self, stats: Statistics) -> None:
         for a in range(self.variance.size):
             if stats.counts[a] != self.done[a]:
                 self.done[a] = stats.counts[a]
@@ -373,7 +373,7 @@ class PluginKernel(NamedTuple):
 
     few: float  # with so many values or fewer, an arm does not count
 
-    def update(
+    def update_penalty(
         self,
         stats: Statistics,
         mean: Floats,

@@ -101,8 +101,8 @@ def _check_verbs(
 
 def _check_draws(one: Any, two: Any, arm: int, i: int, mean: float, rng: Any) -> None:
     """What is drawn of an arm varies alike, whatever its number."""
-    mine = np.array([one.sample(mean, arm, rng) for _ in range(DRAWN)]) - mean
-    theirs = np.array([two.sample(mean, i, rng) for _ in range(DRAWN)]) - mean
+    mine = np.array([one.draw(mean, arm, rng) for _ in range(DRAWN)]) - mean
+    theirs = np.array([two.draw(mean, i, rng) for _ in range(DRAWN)]) - mean
     for power, what in ((1, "mean"), (2, "variance")):
         a, b = mine**power, theirs**power
         error = FAR * math.sqrt((float(a.var()) + float(b.var())) / DRAWN)
@@ -342,7 +342,7 @@ def _check_values(
     """What is drawn of an arm: its mean, its range, and how it varies, as far as licences say
     so.
     """
-    drawn = np.array([kernel.sample(mean, arm, rng) for _ in range(DRAWN)])
+    drawn = np.array([kernel.draw(mean, arm, rng) for _ in range(DRAWN)])
     what, (bottom, top) = f"draw({mean}, {arm})", rewards.support(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
         f"{what} returned values from {drawn.min()} to {drawn.max()}, but values() says "

@@ -92,7 +92,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     while not study.done:
         todo = study.ask()
         mine = sorted(todo.arms, key=lambda a: numbers.order.tolist().index(a))
-        study.tell(todo, {a: kernel.rewards.sample(means[a], a, rng) for a in mine})
+        study.tell(todo, {a: kernel.rewards.draw(means[a], a, rng) for a in mine})
         look()
     run = runner.begin(0)  # in steps, which change nothing
     for t in [*range(0, len(path) - 1, 7), len(path) - 1]:

@@ -258,7 +258,7 @@ def test_simulated_rewards_have_their_mean_and_spread():
         (cg.Bounded(0, 1), UNIT, 0.4),
     ):
         kernel = rewards.kernel(*box)
-        got = np.array([kernel.sample(0.2, 1, rng) for _ in range(20_000)])
+        got = np.array([kernel.draw(0.2, 1, rng) for _ in range(20_000)])
         assert abs(got.mean() - 0.2) < 5 * sigma / math.sqrt(20_000)  # chance of failing: 6e-7 each
         assert abs(got.std() - sigma) < 0.02
 

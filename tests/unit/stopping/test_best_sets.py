@@ -126,7 +126,7 @@ class Asked:
     def price_arms(self, best, arms, sign, n):
         pass
 
-    def evidence_against(self, best, arms, sign, n):
+    def evidence_against_set(self, best, arms, sign, n):
         assert len(set(arms[:n].tolist())) == n
         assert all((sign[i] < 0.0) == (best[arms[i]] > 0.5) for i in range(n))
         self.met.append(frozenset(arms[:n].tolist()))
@@ -160,7 +160,7 @@ def test_the_rivals_that_are_looked_at_suffice_and_share_delta():
             ]
             assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
             asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
-            kernel.least_evidence(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
+            kernel.minimise_evidence(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
             assert len(set(asked.met)) == len(asked.met)
             assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
         if kind in ("chain", "square", "wide"):  # and no more is given away than need be
@@ -382,7 +382,7 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
     far = max(each, key=each.get)
     floor = 0.5 * (true + each[far])
     if true < floor < math.inf:  # one that is below it is enough
-        some = stopping_kernel.rivals.least_evidence(
+        some = stopping_kernel.rivals.minimise_evidence(
             stopping_kernel.weigher, best, floor, each[far], vector(far, d)
         )
         assert true - 1e-7 * (1 + abs(true)) <= some <= floor
@@ -446,7 +446,7 @@ def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, monkeypatch):
             monkeypatch.setattr(detours_module, "LIMIT", most)
             monkeypatch.setattr(components_module, "LIMIT", most)
             above = max(begin, min(each) + 5.0)
-            value = stopping_kernel.rivals.least_evidence(
+            value = stopping_kernel.rivals.minimise_evidence(
                 stopping_kernel.weigher, best, -math.inf, above, far
             )
             assert value <= min(each) + 1e-9, (seed, most)
@@ -636,7 +636,7 @@ def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
         if n == 0:
             continue
         arms, sign = stopping_kernel.arms[:n].copy(), stopping_kernel.sign[:n].copy()
-        own = stopping_kernel.weigher.inner.evidence_against(best, arms, sign, n)
+        own = stopping_kernel.weigher.inner.evidence_against_set(best, arms, sign, n)
         leader = tuple(np.flatnonzero(best))
         exact = naive.distance(
             "bernoulli", stats.mean, counts, leader, other, np.ones(d), low, high
@@ -645,7 +645,7 @@ def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
             naive.true_regret(naive.ratio(counts[a]), naive.ratio(float(ones[a]))) for a in arms
         )
         expected = np.logaddexp(math.log(0.75) + own, math.log(0.25) + exact - fees)
-        claimed = stopping_kernel.weigher.evidence_against(best, arms, sign, n)
+        claimed = stopping_kernel.weigher.evidence_against_set(best, arms, sign, n)
         assert claimed <= expected + 1e-6 * (1 + abs(expected))
         assert claimed == pytest.approx(expected, rel=1e-4, abs=1e-4) or exact == math.inf
         each.append(claimed + stopping_kernel.rivals.log_weight(best, vector(other, d)))

@@ -36,7 +36,7 @@ MEANS = [1.0, 0.5, 0.2, 0.0]
 class CauchyPart(GaussianKernel):
     """Values without a mean: an average of a thousand of them is as far off as a single one."""
 
-    def sample(self, mean, arm, rng):
+    def draw(self, mean, arm, rng):
         return float(mean + np.tan(math.pi * (rng.random() - 0.5)))
 
 
@@ -84,7 +84,7 @@ class PoissonPart(NamedTuple):
     def quadratic_variance(self, weight, arm):
         return 1.0 / weight
 
-    def sample(self, mean, arm, rng):
+    def draw(self, mean, arm, rng):
         return float(rng.poisson(mean))
 
     def cheapest_challenger(self, mean, weight, i, taken, value):

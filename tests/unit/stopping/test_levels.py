@@ -370,7 +370,7 @@ def test_a_study_reproduces_the_run_of_simulate():
         while not study.done:
             (todo,) = study.ask(1)
             mine = sorted(todo.arms, key=order.index)
-            study.tell(todo, {a: kernel.rewards.sample(means[a], a, rng) for a in mine})
+            study.tell(todo, {a: kernel.rewards.draw(means[a], a, rng) for a in mine})
         run = Runner(RunSpec(problem, means, rule, 0.05, "mixture", 7, 10**4, "python")).begin(0)
         run.advance(10**4)
         assert study.decision.rounds == run.stopping_times[0] > 40

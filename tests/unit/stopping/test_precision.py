@@ -90,7 +90,7 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread():
         squares = sum((x - mean) ** 2 for x in exact)
         stats, stopping_kernel = seen_of(values), watching()
         assert abs(Fraction(float(stats.mean[0])) - mean) <= Fraction(2) ** -53 * abs(mean)
-        stopping_kernel.update(stats)
+        stopping_kernel.update_bound(stats)
         bound, least = stopping_kernel.variance[0], least_chi_square(n - 1.0, math.log(100.0))
         if bound < math.inf:  # never below what the exact squares give
             assert Fraction(float(bound)) >= squares / Fraction(least), (ratio, n)
@@ -104,7 +104,7 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread():
 def test_values_that_are_all_equal_tell_nothing_of_their_spread():
     for value in (0.0, 0.1, 1.0 / 3.0, 97.3, -7e20, 1e-300):
         stats, stopping_kernel = seen_of([value] * 1000), watching()
-        stopping_kernel.update(stats)
+        stopping_kernel.update_bound(stats)
         assert stopping_kernel.variance.tolist() == [math.inf] * 2 and not resolved(stats, 0), value
         assert stopping_kernel.believed.tolist() == [1.0] * 2, value
         if abs(value) > 1e-3:  # until one differs

@@ -102,7 +102,7 @@ def filled(counts, mean, noise, group=(0, 0)):
 def of(stats, low=-math.inf, high=math.inf):
     d = stats.counts.size
     kernel = shared(stats, np.full(d, float(low)), np.full(d, float(high)), *pair_scales())
-    kernel.update(stats, np.arange(d) == 0, np.zeros(d))
+    kernel.update_pairs(stats, np.arange(d) == 0, np.zeros(d))
     return kernel
 
 

@@ -862,10 +862,10 @@ def test_the_fee_of_ones_and_zeros_follows_the_values():
     _, kernel, stats = watched(problem, "mixture", np.array([0.5, 0.5]), np.full(2, 20.0))
     out, fees = [np.zeros(2) for _ in range(4)], BernoulliPenalty(np.zeros(2), np.zeros(2))
     for _ in range(2):
-        fees.update(stats, stats.mean, out[0], out[1], out[2], out[3])
+        fees.update_penalty(stats, stats.mean, out[0], out[1], out[2], out[3])
         kernel.stopping.weigher.set_leader(stats, out[0], 0.0)
         stats.sums[0] = 20.0  # other values, as many
-    fees.update(stats, stats.mean, out[0], out[1], out[2], out[3])
+    fees.update_penalty(stats, stats.mean, out[0], out[1], out[2], out[3])
     kernel.stopping.weigher.set_leader(stats, out[0], 0.0)
     assert out[3].tolist() == pytest.approx([beta_regret(20.0, 20.0), beta_regret(20.0, 10.0)])
     assert kernel.stopping.weigher.fee.tolist() == out[3].tolist()

@@ -459,13 +459,13 @@ class SlantedPart(GaussianKernel):
             3.0 if self.fault == "divergence" else 1
         )
 
-    def sample(self, mean, arm, rng):
+    def draw(self, mean, arm, rng):
         if self.fault == "one arm" and arm == 2:
             return mean
         if self.fault == "constant" and arm == 3:
             return 0.1
         off = 0.1 * (self.fault == "draw") + 3.0 * (self.fault == "last arm" and arm == 3)
-        return GaussianKernel.sample(self, mean + off, arm, rng)
+        return GaussianKernel.draw(self, mean + off, arm, rng)
 
     def transportation_cost(self, mean, weight, arms, sign, n, alternative):
         far = GaussianKernel.transportation_cost(self, mean, weight, arms, sign, n, alternative)
@@ -530,8 +530,8 @@ def test_check_rewards_refuses_arms_that_keep_their_place_under_other_numbers():
 class OddPart(GaussianKernel):
     """Arm 0 is noisier than its divergence says."""
 
-    def sample(self, mean, arm, rng):
-        return GaussianKernel.sample(self, mean, arm, rng) + (rng.normal() if arm == 0 else 0.0)
+    def draw(self, mean, arm, rng):
+        return GaussianKernel.draw(self, mean, arm, rng) + (rng.normal() if arm == 0 else 0.0)
 
 
 class Odd(cg.Gaussian):

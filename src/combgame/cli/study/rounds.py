@@ -104,7 +104,7 @@ def extend(
                 "state": status.state,
                 "next": status.next.to_data(SHELL),
             },
-            f"extended: {status.next.render(SHELL)}",
+            f"extended: {status.next_step.render(SHELL)}",
             as_json,
         )
 
@@ -172,7 +172,7 @@ def ask(
                 say(f"{some}.")
         if not rounds:
             status, decision = looked(study)
-            say(status.next.render(SHELL))
+            say(status.next_step.render(SHELL))
             for line in warnings(status, decision) if status.state == "certified" else ():
                 say(line)
             leave(status.state)
@@ -214,7 +214,9 @@ def tell(
         todos = {number: Todo(number, read.marks.get(number, "")) for number in sheet}
         for one in pending:
             check_todo(todos.get(one.id, Todo(one.id)), one.mark, study.name)
-        left, asked = ({one.id: getattr(one, x) for one in pending} for x in ("left", "replicates"))
+        left, asked = (
+            {one.id: getattr(one, x) for one in pending} for x in ("remaining", "replicates")
+        )
         if not partial:
             check_whole(file, read, left, study.problem)
         blank = [
@@ -251,7 +253,7 @@ def tell(
             },
             "\n".join(
                 [
-                    f"{summary(**done, blank=blank)} {status.next.render(SHELL)}",
+                    f"{summary(**done, blank=blank)} {status.next_step.render(SHELL)}",
                     *warnings(status, decision),
                 ]
             ),
@@ -340,7 +342,7 @@ def observe(
             "\n".join(
                 [
                     f"stored as number {number}, by which it can be retracted. "
-                    f"{status.next.render(SHELL)}",
+                    f"{status.next_step.render(SHELL)}",
                     *warnings(status, decision),
                 ]
             ),

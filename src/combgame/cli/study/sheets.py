@@ -88,7 +88,7 @@ def spare(path: Path, study: Any) -> None:
             path=str(path),
             why=error.sentence,
         ) from None
-    left = {one.id: one.left for one in study.pending}
+    left = {one.id: one.remaining for one in study.pending}
     for number, values in sheet.items():
         if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
             raise StoreError(

@@ -1,6 +1,5 @@
-"""Studies of a service, with the verbs and the results of a `Study`."""
+"""Client of a service, whose studies have the methods and the results of `Study`."""
 
-from .client import Client
-from .study import RemoteStudy
+from .study import Client, RemoteStudy
 
 __all__ = ["Client", "RemoteStudy"]

@@ -1,9 +1,8 @@
-"""What travels between a service and its clients: results, sentences and errors as plain data, and
-back as what they were.
+"""Results, messages and errors as plain data between a service and its clients.
 
-Every sentence travels twice: as it is read (code, arguments, text, remedy), for whoever speaks
-another language, and as its `parts`, from which the same sentence is made again and spelt as each
-surface does. Nothing is ever parsed out of a text.
+Every message travels twice: as text (code, arguments, text, remedy) for programs in other
+languages, and as `parts`, from which the receiver builds the same message again and renders it for
+its own surface. No text is ever parsed.
 """
 
 import math
@@ -31,8 +30,7 @@ NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def finite(data: Any) -> Any:
-    """The same data as JSON can carry them: a number that is not finite as a table, as `to_data`
-    writes it.
+    """Return the data with numbers that JSON lacks (inf, -inf, nan) as tables, like `to_data`.
 
     >>> finite({"a": (1.0, math.inf)})
     {'a': [1.0, {'kind': 'float', 'value': 'inf'}]}
@@ -47,7 +45,7 @@ def finite(data: Any) -> Any:
 
 
 def infinite(data: Any) -> Any:
-    """What `finite` was given, but for tuples, which are lists."""
+    """Return the data that `finite` was given, except that tuples have become lists."""
     if isinstance(data, dict):
         if data.get("kind") == "float" and data.get("value") in NOT_FINITE:
             return NOT_FINITE[data["value"]]
@@ -55,18 +53,20 @@ def infinite(data: Any) -> Any:
     return [infinite(one) for one in data] if isinstance(data, list) else data
 
 
-# ---- sentences
+# ---- messages
 
 
 def sentence_data(sentence: Message) -> dict[str, Any]:
+    """Return a message as plain data."""
     arguments = {name: _packed(one) for name, one in sentence.arguments.items()}
     parts = {"text": sentence.text, "remedy": sentence.advice, "arguments": arguments}
     return {**finite(sentence.to_data()), "parts": parts}
 
 
 def sentence_from(data: Mapping[str, Any]) -> Message:
-    """
-    >>> late = Message("late", "{n:count round}: {do}", n=2, do=Call("stop", "reason"))
+    """Return the message of plain data.
+
+    >>> late = Message("late", "{n:count round}: {do}", n=2, do=CallHint("stop", "reason"))
     >>> again = sentence_from(sentence_data(late))
     >>> again == late, str(again)
     (True, '2 rounds: stop(reason).')
@@ -77,7 +77,7 @@ def sentence_from(data: Mapping[str, Any]) -> Message:
 
 
 def _packed(value: Any) -> Any:
-    """An argument of a sentence: what is no plain value as a table that names its kind."""
+    """Return an argument of a message as plain data; other types become tables with a `kind`."""
     if value is ...:
         return {"kind": "choice"}
     if isinstance(value, ReprText):
@@ -126,43 +126,52 @@ def _unpacked(data: Any) -> Any:
 
 
 def error_data(error: CombGameError) -> dict[str, Any]:
-    """kind: the class of the error."""
+    """Return an error as plain data, with the name of its class as `kind`."""
     kind = type(error).__name__ if type(error).__name__ in ERRORS else "CombGameError"
     return {"kind": kind, **sentence_data(error.sentence)}
 
 
 def error_from_response(data: Mapping[str, Any]) -> CombGameError:
+    """Return the error of plain data."""
     return error_from(ERRORS.get(data.get("kind", ""), CombGameError), sentence_from(data))
 
 
 # ---- results
 
 
-# of a status, where it has them
-SENTENCES = ("levels", "enough", "proof", "needs", "validity", "compared")
+# fields of a status that are messages, or None
+SENTENCES = (
+    "batch_warning",
+    "early_stop",
+    "proof_so_far",
+    "threshold_note",
+    "validity",
+    "compared",
+)
 
 
 def status_data(status: Status) -> dict[str, Any]:
-    """As `Status.to_dict`, and every sentence with its parts."""
+    """Return a status as `Status.to_dict` does, with the parts of every message."""
     said = {name: getattr(status, name) for name in SENTENCES}
     return {
         **finite(status.to_dict()),
-        "next": sentence_data(status.next_step),
+        "next_step": sentence_data(status.next_step),
         "notes": [sentence_data(one) for one in status.notes],
         **{name: None if one is None else sentence_data(one) for name, one in said.items()},
     }
 
 
 def status_from(data: Mapping[str, Any]) -> Status:
+    """Return the status of plain data."""
     said = {name: data[name] for name in SENTENCES}
-    known = infinite({**data, "next": None, "notes": [], **dict.fromkeys(SENTENCES)})
+    known = infinite({**data, "next_step": None, "notes": [], **dict.fromkeys(SENTENCES)})
     return Status(
         **{
             **{name: _tupled(known[name]) for name in Status.__dataclass_fields__},
             "rivals": tuple(
                 Rival(**{**one, "answer": tuple(one["answer"])}) for one in known["rivals"]
             ),
-            "next": sentence_from(data["next"]),
+            "next_step": sentence_from(data["next_step"]),
             "notes": tuple(sentence_from(one) for one in data["notes"]),
             **{name: None if one is None else sentence_from(one) for name, one in said.items()},
             **_shared(known),
@@ -171,23 +180,25 @@ def status_from(data: Mapping[str, Any]) -> Status:
 
 
 def decision_data(decision: Decision | None) -> dict[str, Any] | None:
+    """Return a decision as plain data."""
     if decision is None:
         return None
     return {
         **finite(decision.to_dict()),
-        "sentence": sentence_data(decision.headline),
+        "headline": sentence_data(decision.headline),
         "assumptions": [sentence_data(one) for one in decision.assumptions],
     }
 
 
 def decision_from(data: Mapping[str, Any] | None) -> Decision | None:
+    """Return the decision of plain data."""
     if data is None:
         return None
-    known = infinite({**data, "sentence": None, "assumptions": None})
+    known = infinite({**data, "headline": None, "assumptions": None})
     return Decision(
         **{
             **{name: _tupled(known[name]) for name in Decision.__dataclass_fields__},
-            "sentence": sentence_from(data["sentence"]),
+            "headline": sentence_from(data["headline"]),
             "assumptions": tuple(sentence_from(one) for one in data["assumptions"]),
             **_shared(known),
         }
@@ -195,18 +206,18 @@ def decision_from(data: Mapping[str, Any] | None) -> Decision | None:
 
 
 def _shared(known: Mapping[str, Any]) -> dict[str, Any]:
-    """What a status and a decision both have."""
-    lead, noise = known["lead"], known["noise"]
+    """Return the fields that a status and a decision have in common."""
+    lead, noise = known["lead"], known["noise_check"]
     return {
-        "doubts": tuple(
+        "outliers": tuple(
             Outlier(**{name: _tupled(one[name]) for name in Outlier._fields})
-            for one in known["doubts"]
+            for one in known["outliers"]
         ),
         "lead": None
         if lead is None
         else LeadInterval.of({name: lead[name] for name in LeadInterval.__dataclass_fields__}),
         "estimates": tuple(Estimate(**one) for one in known["estimates"]),
-        "noise": None
+        "noise_check": None
         if noise is None
         else NoiseCheck(**{name: noise[name] for name in NoiseCheck._fields}),
     }
@@ -217,26 +228,32 @@ def _tupled(value: Any) -> Any:
 
 
 def round_data(one: Round) -> dict[str, Any]:
+    """Return a round as plain data."""
     return dict(vars(one))
 
 
 def round_from(data: Mapping[str, Any]) -> Round:
+    """Return the round of plain data."""
     return Round(**{name: _tupled(one) for name, one in data.items()})
 
 
 def event_data(event: Event) -> dict[str, Any]:
+    """Return an event as plain data."""
     return finite(event._asdict())  # type: ignore[no-any-return]
 
 
 def event_from(data: Mapping[str, Any]) -> Event:
+    """Return the event of plain data."""
     return Event(**infinite(data))
 
 
 def replay_data(replay: Replay) -> dict[str, Any]:
+    """Return the result of a replay as plain data."""
     return {**finite(replay.to_dict()), "sentence": sentence_data(replay.sentence)}
 
 
 def replay_from(data: Mapping[str, Any]) -> Replay:
+    """Return the result of a replay from plain data."""
     found = tuple(
         {name: _tupled(value) for name, value in one.items()} for one in data["differences"]
     )
@@ -248,7 +265,7 @@ def replay_from(data: Mapping[str, Any]) -> Replay:
 
 
 def told_from(value: Any) -> Any:
-    """A value that came in, as `Study.tell` takes it: {"mean": ..., "n": ...} is (mean, n)."""
+    """Return a value as `Study.tell` takes it: {"mean": ..., "n": ...} becomes (mean, n)."""
     if isinstance(value, dict):
         if set(value) != {"mean", "n"}:
             text = "value = {value!r} must be a number, a list of numbers, null, or a mean with n"

@@ -1,4 +1,4 @@
-"""Requests to a service: sent again while it does not answer, and done once nevertheless."""
+"""HTTP requests to a service; a request is repeated until it is answered, and takes effect once."""
 
 import json
 import os
@@ -17,25 +17,37 @@ from ..._version import __version__
 from ...errors import NAME, CombGameError, InputError, StoreError, invalid_argument, is_real
 from ._wire import error_from_response
 
-AGAIN = (429, 502, 503, 504)  # then it may answer later
+AGAIN = (429, 502, 503, 504)  # status codes after which the request is repeated
 USUAL = 'a URL of a service, such as "http://127.0.0.1:8000"'
 
 
 class HttpConnection:
-    """A service at a URL. timeout: seconds to wait for an answer; patience: seconds during which a
-    request that is not answered is made again. Its threads have a name in common, and connections
-    of their own; a process that is forked with it has both for itself. Proxies and certificates are
-    those of the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE).
+    """Connection to a service.
+
+    The threads of a process share a client name, and each has an HTTP connection of its own; a
+    process that is forked gets its own name and connections. Proxies and certificates are those of
+    the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE).
+
+    Parameters
+    ----------
+    url : str
+        URL of the service.
+    token : str, optional
+        Secret of a token.
+    timeout : float
+        Seconds to wait for a response.
+    patience : float
+        Seconds during which a request without a response is repeated.
     """
 
     def __init__(self, url: Any, token: str | None, timeout: float, patience: float) -> None:
         try:
             parts = urlsplit(url if isinstance(url, str) else "")
-            parts.port  # noqa: B018  (or a ValueError)
+            parts.port  # noqa: B018  (raises a ValueError if it is no number)
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise InputError("bad-service", "url must be " + USUAL)  # it may hold a secret
+            raise InputError("bad-service", "url must be " + USUAL)  # the URL may hold a secret
         if "@" in parts.netloc:
             text, remedy = (
                 "url has a user or a password",
@@ -52,12 +64,13 @@ class HttpConnection:
         self.timeout, self.patience = max(timeout, 0.001), patience
         self._token, self._mine = token, threading.local()
         self._tags = {os.getpid(): secrets.token_hex(5)}
-        self._person: str | None = None  # whose token it is, once that was asked
+        self._person: str | None = None  # name of the token, once the service was asked
 
     @property
     def name(self) -> str:
-        """By which it asks and tells if nobody says otherwise: workers that share a token are not
-        given the same round.
+        """Default name of the client: the name of the token and random digits.
+
+        The digits are there so that workers that share a token do not get the same round.
         """
         if self._person is None:
             self._person = str(self.get("me")["name"])
@@ -65,25 +78,26 @@ class HttpConnection:
         return f"{self._person[: NAME - len(tag) - 1]} {tag}"
 
     def _own(self) -> Any:
-        """What this thread has; a process that was forked leaves to its parent what that had."""
+        """Return the data of this thread, which a forked process does not share with its parent."""
         mine, process = self._mine, os.getpid()
         if getattr(mine, "process", None) != process:
             mine.process, mine.http = process, None
         return mine
 
     def get(self, *path: str, **query: Any) -> Any:
+        """Send a GET request and return the data of the response."""
         given = {key: value for key, value in query.items() if value is not None}
         tail = f"?{urlencode(given)}" if given else ""
         return self._answered("GET", self._path(path) + tail, None, {})
 
     def post(self, *path: str, body: Mapping[str, Any]) -> Any:
-        """Under a key of its own, so that it can be made again."""
+        """Send a POST request, which can be repeated, and return the data of the response."""
         data = json.dumps(body, allow_nan=False).encode()
         headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
         return self._answered("POST", self._path(path), data, headers)
 
     def close(self) -> None:
-        """Of this thread."""
+        """Close the HTTP connection of this thread."""
         mine = self._own()
         known, mine.http = mine.http, None
         if known is not None:
@@ -116,7 +130,7 @@ class HttpConnection:
                     raise error
             if time.monotonic() + wait > end:
                 raise error
-            time.sleep(wait * random.uniform(0.5, 1.0))  # others wait too
+            time.sleep(wait * random.uniform(0.5, 1.0))  # so that clients do not come all at once
             wait = min(2.0 * wait, 5.0)
 
     def _once(
@@ -125,7 +139,7 @@ class HttpConnection:
         import httpx
 
         mine = self._own()
-        if mine.http is None:  # certificates are those that the machine trusts
+        if mine.http is None:  # trust the certificates that the machine trusts
             mine.http = httpx.Client(verify=ssl.create_default_context(), timeout=self.timeout)
         answer: httpx.Response = mine.http.request(method, url, content=body, headers=headers)
         return answer.status_code, answer.content
@@ -137,7 +151,7 @@ class HttpConnection:
             raise self._no_service() from None
 
     def _refusal(self, status: int, said: bytes) -> CombGameError:
-        """What a service says; a proxy in between says something else."""
+        """Return the error that the service, or a proxy between, has answered with."""
         with suppress(ValueError, LookupError, TypeError, AttributeError):
             return error_from_response(json.loads(said)["error"])
         if status in AGAIN:

@@ -1,4 +1,4 @@
-"""A study of a service: asks and tells there, and is read like one that is here."""
+"""Studies of a service: `Client` makes and opens them, `RemoteStudy` has the methods of `Study`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,8 +6,17 @@ from functools import cached_property
 from typing import Any, overload
 
 from ..._messages import CallHint
-from ...errors import InputError, StudyError, check_bool, unknown_name
-from ...rules import Stopping
+from ...errors import (
+    InputError,
+    StudyError,
+    check_bool,
+    check_positive,
+    invalid_argument,
+    unknown_name,
+)
+from ...io import to_data
+from ...problem import Problem
+from ...rules import RuleBase, Stopping
 from ...storage.events import Event
 from ..decision import Decision
 from ..exports import LEVELS, history, rows
@@ -16,6 +25,7 @@ from ..inputs import (
     asked_of,
     client_of,
     limits_of,
+    name_of,
     observed_of,
     read_values,
     reason_of,
@@ -24,18 +34,176 @@ from ..inputs import (
     todo_of,
 )
 from ..round import Entry, Round
-from ..settings import StudySettings, setting_from
+from ..settings import StudySettings, check_setting, setting_from
 from ..snapshot import Replay
 from ..status import Status
 from ..view import StudyReader, StudyView
 from ._wire import decision_from, event_from, infinite, round_from, status_from
 from .connection import HttpConnection
 
-PAGE = 1000  # events at a time
+PAGE = 1000  # events per request
+
+
+class Client:
+    """Client of a service that `combgame serve` runs.
+
+    The studies that `create` and `open` return have the methods and the results of `Study`, so code
+    moves to a service by changing one line.
+
+    Parameters
+    ----------
+    url : str
+        URL of the service.
+    token : str, optional
+        Secret that `combgame token make` printed. A service on the same machine may need none.
+    client : str, optional
+        Default name of the person or instrument that asks and reports. A client with a name gets
+        its open rounds back, also after a restart. Without a name, every `Client` is a separate
+        client, recorded under the name of the token and ten random digits, and so is every forked
+        process; workers that share a token then measure different rounds.
+    timeout : float, default=60.0
+        Seconds to wait for a response.
+    patience : float, default=60.0
+        Seconds during which a request without a response is repeated. A repeated request takes
+        effect only once.
+
+    Raises
+    ------
+    InputError
+        If the URL, the token or a time is invalid.
+
+    Notes
+    -----
+    Any number of threads may use a `Client`. They count as one client and get the same open rounds;
+    threads that measure in parallel need a `Client` each.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        client: str | None = None,
+        timeout: float = 60.0,
+        patience: float = 60.0,
+    ) -> None:
+        self.client = client_of(client)
+        self._service = HttpConnection(url, token, timeout, patience)
+
+    def create(
+        self,
+        problem: Problem,
+        *,
+        name: str = "study",
+        delta: float = 0.05,
+        rule: str | RuleBase = "frank-wolfe",
+        threshold: str = "mixture",
+        seed: int = 0,
+        if_exists: str = "error",
+        epsilon: float = 0.0,
+        min_replicates: int = 2,
+        replicates: int = 1,
+        max_rounds: int | None = None,
+        deadline: Any = None,
+        client: str | None = None,
+        planned_rounds: float | None = None,
+    ) -> "RemoteStudy":
+        """Make a study at the service.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that the study solves.
+        name : str, default="study"
+            Name of the study.
+        delta, rule, seed, if_exists, epsilon, min_replicates, replicates, max_rounds, deadline
+            See `Study`.
+        threshold : str, default="mixture"
+            Name of a threshold. A service cannot use stopping rules of your own.
+        client : str, optional
+            Default name of the person or instrument that asks and reports.
+        planned_rounds : float, optional
+            Number of rounds that were planned; it is stored for comparison.
+
+        Returns
+        -------
+        RemoteStudy
+            The new study.
+        """
+        name, who = name_of(name), client_of(client) or self.client
+        if not isinstance(threshold, str):
+            what = "a name, such as 'mixture', because a service does not have your classes"
+            raise invalid_argument("threshold", threshold, what)
+        setting = check_setting(
+            problem,
+            rule,
+            delta,
+            threshold,
+            seed,
+            epsilon,
+            min_replicates,
+            replicates,
+            max_rounds,
+            deadline,
+        )
+        body = {
+            "name": name,
+            "problem": to_data(problem),
+            "rule": rule if isinstance(rule, str) else to_data(rule),
+            "delta": setting.delta,
+            "threshold": threshold,
+            "seed": setting.seed,
+            "epsilon": epsilon,
+            "min_replicates": setting.min_replicates,
+            "replicates": setting.replicates,
+            "max_rounds": setting.max_rounds,
+            "deadline": setting.deadline,
+            "planned_rounds": None
+            if planned_rounds is None
+            else check_positive("planned_rounds", planned_rounds),
+            "if_exists": if_exists,
+            "client": who,
+        }
+        self._service.post("studies", body=body)
+        return RemoteStudy(self._service, name, who)
+
+    def open(self, name: str = "study", *, client: str | None = None) -> "RemoteStudy":
+        """Return an existing study.
+
+        Parameters
+        ----------
+        name : str, default="study"
+            Name of the study.
+        client : str, optional
+            Default name of the person or instrument that asks and reports.
+
+        Returns
+        -------
+        RemoteStudy
+            The study.
+        """
+        return RemoteStudy(self._service, name_of(name), client_of(client) or self.client)
+
+    def list(self) -> list[str]:
+        """Return the names of all studies."""
+        return [one["name"] for one in self._service.get("studies")["studies"]]
+
+    def close(self) -> None:
+        """Close the HTTP connection of this thread."""
+        self._service.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._service.url!r})"
 
 
 class RemoteStudyView(StudyView):
-    """What a service said of a study at one moment."""
+    """A remote study at one moment."""
 
     def __init__(
         self,
@@ -50,36 +218,54 @@ class RemoteStudyView(StudyView):
 
     @property
     def state(self) -> str:
+        """See `StudyView.state`."""
         return str(self._said["state"])
 
     @property
     def stopping(self) -> Stopping:
+        """See `StudyView.stopping`."""
         return self._setting.stopping_at(self.status.delta)
 
     @property
     def pending(self) -> list[Round]:
+        """See `StudyView.pending`."""
         return [round_from(one) for one in self._said["pending"]]
 
     @cached_property
     def status(self) -> Status:
+        """See `StudyView.status`."""
         return status_from(self._said["status"])
 
     @cached_property
     def decision(self) -> Decision | None:
+        """See `StudyView.decision`."""
         return decision_from(self._said["decision"])
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
+        """Return one row per round, arm or event. See `StudyView.rows`."""
         if not isinstance(level, str) or level not in LEVELS:
             raise unknown_name("level", level, LEVELS)
         return self._arms() if level == "arm" else rows(self.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return the evidence after every report. See `StudyView.history`."""
         return history(self._setting, "auto", self.events, most)
 
 
 class RemoteStudy(StudyReader):
-    """A study that a service has. What it asks for is done once, even if an answer is lost and it
-    asks again. `Client.open` and `Client.create` give one.
+    """A study of a service, with the methods and the results of `Study`.
+
+    `Client.open` and `Client.create` return one. Every call takes effect once, even if a response
+    is lost and the request is repeated.
+
+    Attributes
+    ----------
+    name : str
+        Name of the study.
+    problem : Problem
+        The problem that the study solves.
+    client : str or None
+        Default name of the person or instrument that asks and reports.
     """
 
     def __init__(self, service: HttpConnection, name: str, client: str | None) -> None:
@@ -90,7 +276,7 @@ class RemoteStudy(StudyReader):
         self.problem = self._setting.problem
 
     def close(self) -> None:
-        """Let go of the connection of this thread."""
+        """Close the HTTP connection of this thread."""
         self._service.close()
 
     def __enter__(self) -> "RemoteStudy":
@@ -99,7 +285,7 @@ class RemoteStudy(StudyReader):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- asking and telling
+    # ---- asking and reporting
 
     @overload
     def ask(
@@ -126,7 +312,7 @@ class RemoteStudy(StudyReader):
         lease: float | None = None,
         replicates: int | None = None,
     ) -> Round | list[Round]:
-        """What to measure next, as `Study.ask`."""
+        """Return the next round to measure, or a list of up to `n` rounds. See `Study.ask`."""
         most = asked_of(n, lease, replicates)
         n = None if n is None else most
         said = self._do("ask", client, n=n, lease=lease, replicates=replicates)
@@ -136,7 +322,7 @@ class RemoteStudy(StudyReader):
     def tell(
         self, round: Round | int | str, values: Any, final: bool = True, client: str | None = None
     ) -> None:
-        """What came out of a round, as `Study.tell`."""
+        """Report the results of a round. See `Study.tell`."""
         self.tell_many({todo_of(round): values}, final, client)
 
     def tell_many(
@@ -146,7 +332,7 @@ class RemoteStudy(StudyReader):
         client: str | None = None,
         allow_duplicates: bool = False,
     ) -> dict[int, dict[int, Entry]]:
-        """What came out of several rounds, as `Study.tell_many`."""
+        """Report the results of several rounds. See `Study.tell_many`."""
         rounds = [
             {
                 **_said(todo),
@@ -167,8 +353,10 @@ class RemoteStudy(StudyReader):
         client: str | None = None,
         lease: float | None = None,
     ) -> Round | None:
-        """Tell a round and ask for the next one, as `Study.step`, but one after the other: if the
-        second fails, `ask` gives what is next.
+        """Report a round, then ask for the next one. See `Study.tell_and_ask`.
+
+        Unlike the method of `Study`, this one sends two requests. If the second fails, `ask`
+        returns the next round.
         """
         self.tell(round, values, client=client)
         return next(iter(self.ask(1, client=client, lease=lease)), None)
@@ -176,7 +364,7 @@ class RemoteStudy(StudyReader):
     def fail(
         self, round: Round | int | str, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
-        """A round did not work, as `Study.fail`."""
+        """Report that a round failed. See `Study.fail`."""
         todo, reason, retry = todo_of(round), reason_of(reason), check_bool("retry", retry)
         self._do("fail", client, **_said(todo), reason=reason, retry=retry)
 
@@ -188,7 +376,7 @@ class RemoteStudy(StudyReader):
         arm: int | str | None = None,
         client: str | None = None,
     ) -> None:
-        """Take back what was told, as `Study.retract`."""
+        """Retract the results of a round or of an arm. See `Study.retract`."""
         reason = reason_of(reason)
         round_or_arm(round, arm)
         if round is None:
@@ -205,7 +393,7 @@ class RemoteStudy(StudyReader):
         allow_duplicates: bool = False,
         planned: bool = False,
     ) -> int:
-        """Data that were measured outside the study, as `Study.observe`."""
+        """Add data that were measured outside the study. See `Study.observe`."""
         reason = None if reason is None else reason_of(reason)
         given = self._named(observed_of(values, self.problem, self.name, allow_duplicates))
         about = {
@@ -216,7 +404,7 @@ class RemoteStudy(StudyReader):
         return int(said["number"])
 
     def transfer_from(self, old: Any, reason: str | None = None, client: str | None = None) -> int:
-        """Not over the wire."""
+        """Raise an error: a service does not transfer data between studies."""
         text = "a service does not carry data over from one study to another"
         remedy = "do it where its storage is: `combgame study create --from`"
         raise StudyError("no-carrying", text, remedy=remedy)
@@ -229,13 +417,13 @@ class RemoteStudy(StudyReader):
         reason: str,
         client: str | None = None,
     ) -> None:
-        """More rounds, or more time, as `Study.extend`."""
+        """Raise the limits on rounds or time. See `Study.extend`."""
         reason, given = reason_of(reason), limits_of(max_rounds, deadline)
         said = {key: "none" if value is None else value for key, value in given.items()}
         self._do("extend", client, reason=reason, **said)
 
     def stop(self, reason: str, client: str | None = None) -> None:
-        """End the study by hand, as `Study.stop`."""
+        """End the study by hand. See `Study.stop`."""
         self._do("stop", client, reason=reason_of(reason))
 
     def _do(self, verb: str, client: str | None, **body: Any) -> Any:
@@ -243,17 +431,17 @@ class RemoteStudy(StudyReader):
         return self._service.post("studies", self.name, verb, body={**body, "client": who})
 
     def _named(self, entries: Mapping[int, Entry]) -> dict[str, Entry]:
-        """By the names of the arms, as they travel."""
+        """Return the entries by the names of the arms, as requests have them."""
         names = self.problem.names
         return {names[arm] if names else str(arm): entry for arm, entry in entries.items()}
 
-    # ---- looking
+    # ---- reading
 
     @contextmanager
-    def view(self, history: bool = False) -> Iterator[StudyView]:
-        """The study as it is now, for several looks that fit together.
+    def moment(self, history: bool = False) -> Iterator[StudyView]:
+        """Return the study at the present moment, for several looks that fit together.
 
-        history: with all events, which `rows`, `history` and `export` need.
+        With `history`, all events are included, which `rows`, `history` and `export` need.
         """
         said = self._service.get("studies", self.name, arms=str(history).lower())
         events = self._events(0, said["seq"]) if history else None
@@ -269,16 +457,16 @@ class RemoteStudy(StudyReader):
 
     @property
     def state(self) -> str:
-        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        """One of "running", "certified", "budget", "deadline" and "by hand"."""
         return str(self._service.get("studies", self.name, "state")["state"])
 
     @property
     def seq(self) -> int:
-        """The number of the last event."""
+        """Number of the last event."""
         return int(self._service.get("studies", self.name)["seq"])
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
-        """All that has happened; or what came after an event, at most so many."""
+        """Return all events, or at most `most` events after number `after`."""
         return self._events(after, None if most is None else after + most)
 
     def _events(self, after: int, last: int | None) -> list[Event]:
@@ -292,22 +480,22 @@ class RemoteStudy(StudyReader):
         return made
 
     def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told."""
+        """Return the evidence and the threshold after every report."""
         said: list[dict[str, Any]] = infinite(
             self._service.get("studies", self.name, "history")["history"]
         )
         return said
 
     def replay(self, head: str | None = None) -> Replay:
-        """Decide everything again, from the events alone: here, and not where they are kept."""
+        """Decide the study again from its events, on this machine. See `Study.replay`."""
         return self._replay(head, self.events(), "auto")
 
     def copy(self, destination: Any) -> None:
-        """A service copies no files."""
+        """Raise an error: a study of a service has no file to copy."""
         text, remedy = "copy: a study of a service has no file", "{export} writes all of it"
         raise InputError("no-copying", text, remedy=remedy, export=CallHint("export", "path"))
 
 
 def _said(todo: Todo) -> dict[str, Any]:
-    """A round as it travels."""
+    """Return the fields that name a round in a request."""
     return {"round": todo.id, **({"mark": todo.mark} if todo.mark else {})}

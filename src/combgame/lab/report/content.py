@@ -1,10 +1,6 @@
-"""What the report of a study holds, as plain data; `lab/report/pages.py` makes pages of it.
+"""Content of the report and the figures of a study, as plain data for `lab/report/pages.py`.
 
-What the pictures of a study show.
-
-A problem in words, for people who have never seen its description.
-
-The structure of a problem as a graph that can be drawn, with what is known of its edges.
+It includes the problem in words, and the structure of the problem as a graph.
 """
 
 import math
@@ -33,8 +29,9 @@ from .graphs import Network
 
 
 def network(problem: Problem, arms: Sequence[dict[str, Any]]) -> Network | None:
-    """Where arms are edges: the graph of the answers, or else of the actions; None elsewhere. arms:
-    one row per arm, as `rows("arm")` has them.
+    """Return the graph of the answers, or else of the actions; None if the arms are not edges.
+
+    `arms` has one row per arm, as `rows("arm")` returns them.
 
     >>> import combgame as cg
     >>> paths = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
@@ -75,22 +72,22 @@ def _edges(
     ]
 
 
-POINTS = 150  # of the evidence: each is judged anew
-FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
+POINTS = 150  # points of the evidence; each is evaluated again
+FINE = (None, "fits", "not enough data", "not stated")  # verdicts of the noise check
 ALONE = "95% interval of the arm alone"
 ALWAYS = "{:g}% interval at all times"
 NONE = "no intervals: rounds have levels of their own, so that only differences are known"
 
 
 def plot(moment: Any, kind: str, unit: str | None = None) -> Any:
-    """Of a study at one moment, with its events."""
+    """Return a figure of a study at one moment with its events."""
     if kind not in experiment.KINDS:
         raise unknown_name("kind", kind, experiment.KINDS)
     return experiment.picture(drawn(moment, kind, unit), kind)
 
 
 def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[str, Any]:
-    """What a picture needs, as plain data; kind: only what that one needs."""
+    """Return the data of a figure of this kind."""
     problem, status = moment.problem, moment.status.to_dict()
     arms = arms_of(moment, status)
     if not any(one["n"] for one in arms):
@@ -115,7 +112,7 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
 
 
 def described(problem: Problem, status: dict[str, Any]) -> str:
-    """What the intervals of the arms are."""
+    """Return the description of the arms' intervals."""
     if problem.rewards.has_batch_effect():
         return NONE
     return (
@@ -126,12 +123,13 @@ def described(problem: Problem, status: dict[str, Any]) -> str:
 
 
 def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the arms, with those marked in which the rival that is hardest to rule out
-    differs from the leader. Of a study that has ended they are as they were then; `later` has the
-    number and the mean of the values of an arm with those that came afterwards, where any did.
+    """Return the rows of the arms, with a mark on those that only the closest rival has.
+
+    If the study has ended, the rows are as they were then. An arm with later values also has
+    `later`: the number and the mean of all its values.
     """
     arms: list[dict[str, Any]] = moment.rows("arm")
-    if status["late"]:
+    if status["n_late"]:
         for one, then in zip(arms, status["estimates"], strict=True):
             if one["n"] != then["n"]:
                 one["later"] = {"n": one["n"], "mean": one["mean"]}
@@ -144,13 +142,13 @@ def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def unit_of(problem: Problem) -> str:
-    """What stands on an axis of values."""
+    """Return the label of an axis of values."""
     usual = "share of successes" if isinstance(problem.rewards, Bernoulli) else "value"
     return getattr(problem, "unit", None) or usual
 
 
 def title(status: dict[str, Any], decision: Any) -> str:
-    """Where the study stands, in a line."""
+    """Return the state of a study as the title of a figure."""
     leader, name = short(status["leader_name"], 50), status["name"]
     if decision is not None and decision.certified and contradicted(status):
         return f"{name}: {leader}, certified only if the noise were as stated"
@@ -168,15 +166,16 @@ def title(status: dict[str, Any], decision: Any) -> str:
 
 
 def contradicted(status: dict[str, Any]) -> bool:
-    """Whether the data contradict what a certificate rests on. (A stated sigma that is too large
-    only costs rounds.)
+    """Return True if the data contradict an assumption of the certificate.
+
+    A stated sigma that is too large does not: it only costs rounds.
     """
-    return (status.get("noise") or {}).get("verdict") not in (*FINE, "too large")
+    return (status.get("noise_check") or {}).get("verdict") not in (*FINE, "too large")
 
 
 def warning(status: dict[str, Any]) -> str:
-    """That the data contradict the stated noise, where they do; nothing otherwise."""
-    noise = status.get("noise") or {}
+    """Return the warning that the data contradict the stated noise, or an empty text."""
+    noise = status.get("noise_check") or {}
     if noise.get("verdict") in FINE:
         return ""
     said = noise.get("text") or noise.get("sentence") or ""
@@ -184,8 +183,9 @@ def warning(status: dict[str, Any]) -> str:
 
 
 def solved(problem: Problem, arms: list[dict[str, Any]]) -> Complexity | None:
-    """What would be best if the estimates were the truth; None where that is not known: while an
-    arm has no value, or two answers are equally good.
+    """Return the complexity if the estimates are taken as the true means.
+
+    The result is None while an arm has no value, or if two answers are equally good.
     """
     if not all(one["n"] for one in arms):
         return None
@@ -196,14 +196,14 @@ def solved(problem: Problem, arms: list[dict[str, Any]]) -> Complexity | None:
 
 
 def estimated(problem: Problem, arms: list[dict[str, Any]]) -> list[float]:
-    """The estimates, moved to where means can be."""
+    """Return the estimates, clipped to the bounds of the means."""
     return [
         float(min(max(one["mean"], problem.low[k]), problem.high[k])) for k, one in enumerate(arms)
     ]
 
 
 def spread(arms: list[dict[str, Any]], best: Complexity | None) -> None:
-    """To every row: of as many values, how many this arm has in the best proportions."""
+    """Add to every row how many of all values its arm has in the optimal proportions."""
     total = sum(one["n"] for one in arms)
     for number, one in enumerate(arms):
         share = None if best is None else best.allocation[number] / best.allocation.sum()
@@ -211,10 +211,10 @@ def spread(arms: list[dict[str, Any]], best: Complexity | None) -> None:
 
 
 def describe_problem(problem: Problem) -> dict[str, str]:
-    """What may be measured together, what is asked for, what the values are like.
+    """Return the actions, the answers and the rewards of a problem in words.
 
     >>> import combgame as cg
-    >>> spoken(cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(0.1)))
+    >>> describe_problem(cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(0.1)))
     {'together': 'any 3 of 10 arms', 'asked': 'the best of 10 arms',
      'values': 'normal, standard deviation 0.1'}
     """
@@ -272,18 +272,21 @@ def _sigma(one: Gaussian) -> str:
     return f"not known, {'the same for all arms' if one.shared_sigma else 'another for every arm'}"
 
 
-QUIET = ("asked", "told", "created")  # events that the table of rounds shows
+QUIET = ("asked", "told", "created")  # events that the table of rounds includes
 
 
 def report_data(
     moment: Any, unit: str | None = None, plan: Any = None, surface: Renderer = PYTHON
 ) -> dict[str, Any]:
-    """All of a study at one moment, with its events. plan: what `combgame.plan` gave before it."""
+    """Return the data of the report on a study at one moment with its events.
+
+    `plan` is what `combgame.plan` returned before the study.
+    """
     if plan is not None and not hasattr(plan, "scenarios"):
         raise invalid_argument("plan", plan, "what plan() gave, or None", of="report")
     rows, best, data = moment.rows("round"), None, summary(moment, unit, surface, "overview")
     if data["drawn"] is not None:
-        few = moment.problem.d <= MANY  # else it would take minutes
+        few = moment.problem.d <= MANY  # more arms would take minutes
         best = solved(moment.problem, data["drawn"]["arms"]) if few else None
         spread(data["drawn"]["arms"], best)
     return {
@@ -305,7 +308,7 @@ def report_data(
 def summary(
     moment: Any, unit: str | None = None, surface: Renderer = PYTHON, kind: str = "estimates"
 ) -> dict[str, Any]:
-    """Where it stands, and what a picture of that kind needs."""
+    """Return the status and the decision, and the data of a figure of this kind."""
     if unit is not None and not isinstance(unit, str):
         raise invalid_argument("unit", unit, "a text, such as 'mg/l', or None")
     status, decision = moment.status, moment.decision
@@ -323,15 +326,16 @@ def summary(
 
 
 def format_time(at: float) -> str:
-    """
-    >>> minute(0.0)
+    """Return a time in UTC.
+
+    >>> format_time(0.0)
     '1970-01-01 00:00 UTC'
     """
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def margin(moment: Any) -> dict[str, Any] | None:
-    """The leader's lead over the rival that is hardest to rule out, as the estimates have it."""
+    """Return the estimated lead over the closest rival."""
     status = moment.status
     if not status.rivals or status.rivals[0].lead is None:
         return None
@@ -349,7 +353,7 @@ def margin(moment: Any) -> dict[str, Any] | None:
 
 
 def rounds(rows: list[dict[str, Any]], events: list[Event]) -> list[dict[str, Any]]:
-    """One row per round: what was measured, by whom, when; rows: one per round and arm."""
+    """Return one row per round with its values, people and time."""
     tellers: dict[int, dict[str, None]] = {}
     for event in events:
         if event.kind == "told" and event.round is not None and event.client is not None:
@@ -367,7 +371,7 @@ def rounds(rows: list[dict[str, Any]], events: list[Event]) -> list[dict[str, An
 
 
 def people(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
-    """Who asked for how many rounds, and how many values came of them."""
+    """Return the number of rounds and values of every person or instrument."""
     values: Counter[str] = Counter()
     asked: dict[str, set[int]] = {}
     for row in rows:
@@ -388,8 +392,9 @@ def _other(event: Event) -> dict[str, Any]:
 
 
 def hindsight(moment: Any, arms: list[dict[str, Any]], best: Complexity) -> float | None:
-    """The rounds that the best proportions take without noise if the estimates are the truth; None
-    where that is not known.
+    """Return how many rounds the optimal proportions take without noise at the estimated means.
+
+    The result is None if the variances are not known or the proportions never stop.
     """
     problem = moment.problem
     if not problem.rewards.variance_known:
@@ -401,8 +406,8 @@ def hindsight(moment: Any, arms: list[dict[str, Any]], best: Complexity) -> floa
 
 
 def against(plan: Any, delta: float) -> dict[str, Any]:
-    """What was planned, at the delta of the study if it is among those of the plan."""
-    first = plan.cases[0]
+    """Return the plan, at the delta of the study if the plan has it."""
+    first = plan.scenarios[0]
     rows = [row for row in plan.rows() if row["shrink"] == first.shrink]
     fitting = [row for row in rows if row["delta"] == delta] or rows
     return {

@@ -1,5 +1,6 @@
-"""Pictures of a study, from its rows: estimates by name, the evidence over the rounds, values per
-arm against the optimal ones. Each is drawn on an axis, so that several may share a figure.
+"""Figures of a study: estimates, evidence over the rounds, and values per arm.
+
+Each is drawn on an axis, so that several may share a figure.
 """
 
 import math
@@ -24,10 +25,10 @@ from ..._display.text import count
 Rows = Sequence[dict[str, Any]]
 KINDS = ("overview", "estimates", "evidence", "pulls")
 WIDTH = 6.4  # inches
-WIDER = 3.0  # times what is usual: still on the scale
-POINTS = 1500  # of a curve; more cannot be seen
+WIDER = 3.0  # multiples of the usual threshold that are still on the scale
+POINTS = 1500  # points of a curve; more cannot be distinguished
 ENDED = "ended"
-ENDS = {"certified": "certified", "by hand": "stopped by hand"}  # how a study ended, in a picture
+ENDS = {"certified": "certified", "by hand": "stopped by hand"}  # labels of the end
 LATER_MEAN = "mean with the results that came later"
 LATER_EVIDENCE = "with the results that came later"
 LATER_LOOKS: dict[str, Any] = {
@@ -40,10 +41,21 @@ LATER_LOOKS: dict[str, Any] = {
 
 
 def picture(data: dict[str, Any], kind: str = "overview") -> Any:
-    """A matplotlib figure of one of the KINDS.
+    """Return a matplotlib figure of one of the `KINDS`.
 
-    data: the `arms` (rows), the `points` of the evidence, how the study `ended` (its state),
-    `unit`, `interval`, `title`, `warning`, and whether to put the least first (`least_first`).
+    Parameters
+    ----------
+    data : dict
+        The rows of the arms (`arms`), the points of the evidence (`points`), the state in which the
+        study ended (`ended`), `unit`, `interval`, `title`, `warning`, and whether the smallest
+        value is best (`least_first`).
+    kind : str, default="overview"
+        Kind of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     arms = shown(data["arms"], least_first=data["least_first"])
     panels = ("estimates", "evidence") if kind == "overview" else (kind,)
@@ -61,7 +73,7 @@ def picture(data: dict[str, Any], kind: str = "overview") -> Any:
     for axis in made.axes:
         keys |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     made.legend(keys.values(), keys, fontsize=8, frameon=False, loc="outside lower center", ncols=5)
-    room = 62 * len(panels)  # letters
+    room = 62 * len(panels)  # characters
     made.suptitle(textwrap.fill(short(data["title"], 160), room), fontsize=11, parse_math=False)
     if data["warning"]:
         made.axes[0].set_title(
@@ -75,7 +87,10 @@ def picture(data: dict[str, Any], kind: str = "overview") -> Any:
 
 
 def estimates(axis: Any, arms: DrawnFigure, unit: str, interval: str) -> None:
-    """The mean of every arm with its interval, the best at the top; interval: what it is."""
+    """Draw the mean of every arm with its interval, the best at the top.
+
+    `interval` describes the intervals.
+    """
     lines: list[tuple[str, str]] = []
     for place, one in enumerate(arms.arms):
         colour, weight = _looks(one)
@@ -107,7 +122,7 @@ def estimates(axis: Any, arms: DrawnFigure, unit: str, interval: str) -> None:
 
 
 def pulls(axis: Any, arms: DrawnFigure) -> None:
-    """How many values every arm has, and how many would have been best, where rows say so."""
+    """Draw the number of values of every arm, and the optimal number where the rows have it."""
     lines: list[tuple[str, str]] = []
     for place, one in enumerate(arms.arms):
         colour, weight = _looks(one)
@@ -129,10 +144,12 @@ def pulls(axis: Any, arms: DrawnFigure) -> None:
 
 
 def evidence(axis: Any, points: Rows, ended: str = "certified") -> None:
-    """Evidence, and how much is needed, over the rounds. Evidence that is off the scale (a mistake
-    that was taken back) stands at the edge, marked; where more is needed, there is no line. The dot
-    is where the study stands: now, or when it `ended` (the word that stands there); results that
-    came later, which are not part of it, follow in grey.
+    """Draw the evidence and the threshold over the rounds.
+
+    Evidence off the scale (from a mistake that was retracted) is drawn at the edge with a mark; a
+    threshold off the scale is not drawn. The dot is the current state of the study, or the state
+    when it ended, which the word `ended` labels. Later results, which are not part of it, follow in
+    grey.
     """
     low, high = scale(points)
     part = [one for one in points if not one.get("late")]
@@ -174,7 +191,7 @@ def evidence(axis: Any, points: Rows, ended: str = "certified") -> None:
         beyond = [
             one["rounds"]
             for one in points
-            if one["evidence"] > -math.inf  # which says that nothing is known yet
+            if one["evidence"] > -math.inf  # -inf stands for no evidence yet
             and one["evidence"] * off > edge * off + 1e-9 * abs(edge)
         ]
         if beyond:
@@ -191,8 +208,10 @@ def evidence(axis: Any, points: Rows, ended: str = "certified") -> None:
 
 
 def scale(points: Rows) -> tuple[float, float]:
-    """From the least evidence to what is usually needed, or to where the evidence is now, or was at
-    the end: what was taken back does not flatten the rest.
+    """Return the limits of the axis of the evidence.
+
+    They include the usual threshold and the last evidence, so that retracted results do not
+    compress the rest.
     """
     last = [one["evidence"] for one in points if not one.get("late")][-1:]
     have = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
@@ -205,14 +224,14 @@ def scale(points: Rows) -> tuple[float, float]:
 
 
 def _looks(one: dict[str, Any]) -> tuple[str, str]:
-    """Colour, and weight of the name."""
+    """Return the colour of an arm, and the weight of its name."""
     if one["leads"]:
         return BEST, "bold"
     return (RIVAL if one.get("rival") else OTHER), "normal"
 
 
 def _names(axis: Any, lines: list[tuple[str, str]], arms: DrawnFigure) -> None:
-    """The names beside the axis, the first at the top."""
+    """Write the names beside the axis, the first at the top."""
     if arms.silent:
         n = len(arms.silent)
         named = short(arms.silent[0]["arm"], 16) if n == 1 else f"{n:,} arms"
@@ -229,7 +248,7 @@ KEYS = (("leads", BEST, "leading"), ("rival", RIVAL, "hardest to rule out"))
 
 
 def _keys(axis: Any, arms: Rows) -> None:
-    """What the colours mean, for the legend."""
+    """Add the colours to the legend."""
     for key, colour, label in KEYS:
         if any(one.get(key) for one in arms):
             axis.plot([], [], "o", color=colour, markersize=5, label=label)

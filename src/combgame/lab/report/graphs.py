@@ -1,5 +1,7 @@
-"""A graph drawn as SVG: its nodes where they are always drawn, the leading path, tree or matching
-thick, and on every edge how often it was measured. In the page's own colours.
+"""Graphs as SVG, in the colours of the page.
+
+The layout depends on the graph only. The leading path, tree or matching is thick, and every edge
+shows how often it was measured.
 """
 
 import math
@@ -17,27 +19,40 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MOST_NODES, MOST_EDGES = 60, 150  # more cannot be read
-WIDE, TALL, EDGE = 640.0, 420.0, 40.0  # of the picture at most, and what stays free around it
-ROW = 76.0  # between nodes above each other
-SWEEPS = 8  # to order the layers of a network
-STEPS = 80  # to place the nodes of a graph
+WIDE, TALL, EDGE = 640.0, 420.0, 40.0  # maximum size of the figure, and its margin
+ROW = 76.0  # vertical distance of nodes
+SWEEPS = 8  # iterations that order the layers of a network
+STEPS = 80  # iterations that place the nodes of a graph
 Point = tuple[float, float]
 
 
 class Network(NamedTuple):
-    """A graph as plain data. kind: "paths" (from the first node of `ends` to the second), "tree" or
-    "matching" (the first `left` nodes on the left).
+    """A graph as plain data.
+
+    Attributes
+    ----------
+    kind : str
+        "paths" (from the first node of `ends` to the second), "tree", or "matching" (the first
+        `left` nodes are on the left).
+    nodes : list of str
+        Names of the nodes.
+    edges : list of dict
+        One row per edge: `tail`, `head`, `arm` (its name), `n` (its number of values), `leads`.
+    ends : (int, int)
+        Source and sink of the paths.
+    left : int
+        Number of nodes on the left of a matching.
     """
 
     kind: str
     nodes: list[str]
-    edges: list[dict[str, Any]]  # tail, head, arm (its name), n (its values), leads
+    edges: list[dict[str, Any]]
     ends: tuple[int, int] = (0, 0)
     left: int = 0
 
 
 def drawn(network: Network) -> "Markup":
-    """Return an <svg> element; nothing where the graph is too large to be read."""
+    """Return the <svg> element of a graph; it is empty if the graph is too large to be read."""
     from markupsafe import Markup
 
     if len(network.nodes) > MOST_NODES or len(network.edges) > MOST_EDGES:
@@ -62,7 +77,7 @@ def drawn(network: Network) -> "Markup":
 
 
 def label(network: Network) -> str:
-    """What it shows, for those who cannot see it."""
+    """Return the description of a graph for screen readers."""
     what = {"paths": "path", "tree": "tree", "matching": "matching"}[network.kind]
     leading = [str(one["arm"]) for one in network.edges if one["leads"]]
     parts = f"{count(len(network.nodes), 'node')} and {count(len(network.edges), 'edge')}"
@@ -73,7 +88,7 @@ def label(network: Network) -> str:
 
 
 def placed(network: Network) -> tuple[list[Point], float]:
-    """Where every node is drawn, always the same for the same graph; and the height of it all."""
+    """Return the position of every node, and the height of the figure."""
     rows = math.inf
     if network.kind == "matching":
         right = len(network.nodes) - network.left
@@ -90,8 +105,10 @@ def placed(network: Network) -> tuple[list[Point], float]:
 
 
 def layered(network: Network) -> list[Point]:
-    """From left to right, every node as far from the source as its longest way there; in a layer,
-    each near the mean of its neighbours.
+    """Return positions by layers from left to right.
+
+    The layer of a node is the length of the longest path to it; within a layer, nodes are sorted by
+    the mean position of their neighbours.
 
     >>> net = Network("paths", ["s", "a", "t"], [{"tail": 0, "head": 1}, {"tail": 1, "head": 2}])
     >>> layered(net._replace(ends=(0, 2)))
@@ -100,7 +117,7 @@ def layered(network: Network) -> list[Point]:
     n = len(network.nodes)
     pairs = [(one["tail"], one["head"]) for one in network.edges]
     depth = [0] * n
-    for _ in range(n):  # Bellman and Ford, on a graph without cycles
+    for _ in range(n):  # Bellman-Ford on an acyclic graph
         for tail, head in pairs:
             depth[head] = max(depth[head], depth[tail] + 1)
     depth[network.ends[1]] = deepest = max(depth)
@@ -129,15 +146,22 @@ def layered(network: Network) -> list[Point]:
 
 
 def spread(network: Network) -> list[Point]:
-    """Nodes as far apart as their ways are long, as well as a plane allows (stress majorisation
-    from a circle: Gansner, Koren, North 2004).
+    """Return positions whose distances approximate the lengths of the shortest paths.
+
+    Notes
+    -----
+    Stress majorisation from a circle [1]_.
+
+    References
+    ----------
+    .. [1] Gansner, Koren and North. *Graph Drawing by Stress Majorization*. GD 2004.
     """
     n = len(network.nodes)
     far = np.full((n, n), float(n))
     np.fill_diagonal(far, 0.0)
     for one in network.edges:
         far[one["tail"], one["head"]] = far[one["head"], one["tail"]] = 1.0
-    for v in range(n):  # Floyd and Warshall
+    for v in range(n):  # Floyd-Warshall
         far = np.minimum(far, far[:, v, None] + far[None, v])
     with np.errstate(divide="ignore"):
         weight = np.where(far > 0.0, far**-2.0, 0.0)
@@ -153,7 +177,7 @@ def spread(network: Network) -> list[Point]:
 
 
 def _bends(edges: Sequence[dict[str, Any]]) -> list[float]:
-    """How far each edge bows to a side: edges between the same nodes apart, one alone straight."""
+    """Return how far each edge bends to a side, so that parallel edges are separate."""
     together: dict[tuple[int, int], list[int]] = {}
     for k, one in enumerate(edges):
         ends = min(one["tail"], one["head"]), max(one["tail"], one["head"])
@@ -167,11 +191,11 @@ def _bends(edges: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def _edge(one: dict[str, Any], a: Point, b: Point, bend: float, kind: str) -> tuple[str, str]:
-    """The line of an edge, and its number."""
+    """Return the line of an edge and its number."""
     (x, y), (u, v) = a, b
     length = math.hypot(u - x, v - y) or 1.0
     across = (-(v - y) / length, (u - x) / length)
-    share = 0.5 if kind == "tree" else 0.36  # where many lines cross, numbers stand before that
+    share = 0.5 if kind == "tree" else 0.36  # many lines cross in the middle
     middle = ((x + u) / 2.0 + across[0] * bend, (y + v) / 2.0 + across[1] * bend)
     bow = ((x + u) / 2.0 + 2.0 * across[0] * bend, (y + v) / 2.0 + 2.0 * across[1] * bend)
     curve = f"M {x:.1f} {y:.1f} " + (
@@ -200,7 +224,7 @@ def _edge(one: dict[str, Any], a: Point, b: Point, bend: float, kind: str) -> tu
 
 
 def _arrow(before: Point, end: Point, colour: str) -> str:
-    """A head, short of the node."""
+    """Return the arrow head before a node."""
     length = math.hypot(end[0] - before[0], end[1] - before[1]) or 1.0
     x, y = (end[0] - before[0]) / length, (end[1] - before[1]) / length
     tip = (end[0] - 13.0 * x, end[1] - 13.0 * y)
@@ -211,7 +235,7 @@ def _arrow(before: Point, end: Point, colour: str) -> str:
 
 
 def _node(network: Network, number: int, name: str, at: Point) -> str:
-    """A dot and its name: beside it in a matching, in it where it is short, else below."""
+    """Return a node and its name: beside it in a matching, inside it if short, otherwise below."""
     x, y = at
     end = network.kind == "paths" and number in network.ends
     size, width = (14, "2.5") if end else (12, "1.2")

@@ -1,8 +1,6 @@
-"""Pages of a study: the report to hand on, and the short one of a notebook. From plain data, as
-`lab/report/content.py` gathers it.
+"""Pages of a study from plain data: the report to hand on, and the short one for notebooks.
 
-An estimate with its interval as a small picture beside its name, on a scale that all rows of a
-table share.
+Tables show every estimate with its interval as a small figure, on a scale that all rows share.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,23 +18,24 @@ WIDE, TALL = 200.0, 18.0
 
 
 class AxisScale(NamedTuple):
-    """What the left and the right edge of the small pictures stand for."""
+    """Values at the left and the right edge of the small figures."""
 
     low: float
     high: float
 
     def at(self, x: float) -> float:
-        """Where a value lies, from 0 to the width; outside it, at the edge."""
+        """Return the position of a value, from 0 to the width; values outside lie at the edge."""
         share = (x - self.low) / (self.high - self.low)
         return round(4.0 + (WIDE - 8.0) * min(max(share, 0.0), 1.0), 1)
 
 
 def scale(arms: Sequence[dict[str, Any]]) -> AxisScale:
-    """From the least mean to the largest, and as far beyond as the middle intervals reach: one
-    that is not known yet does not flatten the rest.
+    """Return the scale from the smallest to the largest mean, extended by the median half-width.
+
+    An interval that is still very wide therefore does not compress the others.
 
     >>> scale([{"n": 1, "mean": 0.0, "low": -1.0, "high": 1.0}, {"n": 0, "mean": None}])
-    Scale(low=-1.0, high=1.0)
+    AxisScale(low=-1.0, high=1.0)
     """
     known = [one for one in arms if one["n"]]
     if not known:
@@ -53,8 +52,9 @@ def scale(arms: Sequence[dict[str, Any]]) -> AxisScale:
 
 
 def interval(one: dict[str, Any], on: AxisScale) -> str:
-    """An <svg> element for the row of an arm. The numbers stand beside it, so it is hidden from
-    those who have them read out.
+    """Return the <svg> element for the row of an arm.
+
+    It is hidden from screen readers, because the numbers stand beside it.
     """
     if not one["n"]:
         return ""
@@ -91,7 +91,7 @@ STATES = {
     "deadline": "stopped: the deadline has passed",
     "by hand": "stopped by hand",
 }
-LONG = 2000  # rounds; of more, the first and the last are listed
+LONG = 2000  # rounds that are listed
 ROWS = 200  # arms in the table of estimates
 LABELS = {
     "estimates": "Estimates of the arms, the best at the top",
@@ -101,7 +101,7 @@ LABELS = {
 
 
 def report(data: Data) -> str:
-    """Return the report as a page that stands alone."""
+    """Return the report as a page that needs no other files."""
     status, settings, drawn = data["status"], data["status"]["settings"], data["drawn"]
     network = None if data["network"] is None else draw_network(data["network"])
     labels = {} if drawn is None else LABELS
@@ -124,8 +124,8 @@ def report(data: Data) -> str:
         assumptions=[] if decision is None else [one["text"] for one in decision["assumptions"]],
         settings=[(key.replace("_", " "), one) for key, one in settings.items() if one],
         stated=data["problem"]["values"],
-        noise=said(status.get("noise")),
-        doubts=[one["text"] for one in status["doubts"]],
+        noise=said(status.get("noise_check")),
+        doubts=[one["text"] for one in status["outliers"]],
         among=data["among"],
         people=[(who, f"{asked:,}", f"{values:,}") for who, asked, values in data["people"]],
         rounds=_rounds(data["rounds"]),
@@ -133,14 +133,14 @@ def report(data: Data) -> str:
             [one["when"], one["what"], one["round"] or "", one["who"] or "-", one["reason"] or ""]
             for one in data["others"]
         ],
-        head=status["head"],
+        head=status["audit_hash"],
         made=data["made"],
         version=data["version"],
     )
 
 
 def short(data: Data) -> str:
-    """Return what a notebook shows: where it stands, the picture, what to do."""
+    """Return the summary for notebooks: the status, the figure and the next step."""
     status, drawn = data["status"], data["drawn"]
     return render(
         "notebook.html",
@@ -155,7 +155,7 @@ def short(data: Data) -> str:
 
 
 def _state(data: Data) -> tuple[str, str]:
-    """Return where the study stands, and the class of these words."""
+    """Return the state of the study in words, and their CSS class."""
     state = data["status"]["state"]
     if state == "certified" and data["contradicted"]:
         return "certified only if the noise were as stated", ""
@@ -166,25 +166,25 @@ def _state(data: Data) -> tuple[str, str]:
 
 
 def _label(data: Data) -> str:
-    """What the certificate's threshold is: proved, or what it says instead."""
+    """Return the label of the certificate's threshold: "proved", or what it is instead."""
     if data["decision"] is None or data["decision"]["proved"]:
         return "proved"
     return str(data["status"]["validity"]["arguments"]["label"])
 
 
 def _lead(data: Data) -> Data:
-    """Return the name, the first sentences, and what must not be overlooked."""
+    """Return the name, the first sentences and the warnings."""
     status, decision = data["status"], data["decision"]
-    first = [] if decision is None else [decision["sentence"]["text"]]
+    first = [] if decision is None else [decision["headline"]["text"]]
     if decision is None and status["leader"]:
         first.append(
             f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
             "not certified yet."
         )
     if decision is None or not decision["certified"]:
-        first.append(status["next"]["text"])
+        first.append(status["next_step"]["text"])
     warned = [] if data["drawn"] is None else [data["drawn"]["warning"]]
-    warned += [one["text"] for one in status["notes"] + status["doubts"]]
+    warned += [one["text"] for one in status["notes"] + status["outliers"]]
     return {
         "name": data["name"],
         "stands": _state(data),
@@ -203,8 +203,8 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
     elif certified:
         sure = f"{100 * decision['confidence']:g}%"
         yield "Confidence", f"{sure} ({_label(data)})"
-    elif status.get("proof"):
-        text = said(status["proof"])
+    elif status.get("proof_so_far"):
+        text = said(status["proof_so_far"])
         yield "Not certified", text[:1].upper() + text[1:]
     else:
         yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
@@ -223,7 +223,7 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
 
 
 def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
-    """The lead in the unit: with its interval where the status has one."""
+    """Yield the lead in the unit of the values, with its interval if the status has one."""
     lead, margin = data["status"].get("lead"), data["margin"]
     if lead:
         for place, one in enumerate(lead.get("sentences") or [said(lead)]):
@@ -240,7 +240,7 @@ def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
 
 
 def said(thing: Any) -> str:
-    """Something that a status has, as people read it: its sentence, or its fields."""
+    """Return a part of a status as text: its message, or its fields."""
     if isinstance(thing, dict):
         if "text" in thing:
             return str(thing["text"])
@@ -256,7 +256,7 @@ def said(thing: Any) -> str:
 
 
 def _estimates(data: Data) -> Data:
-    """Return the rows of the estimates, their kinds, and the notes below."""
+    """Return the rows of the estimates, their CSS classes, and the notes below."""
     drawn = data["drawn"]
     some = shown(drawn["arms"], ROWS, drawn["least_first"])
     rows = [
@@ -267,7 +267,7 @@ def _estimates(data: Data) -> Data:
     given = any(one["low"] is not None or one["high"] is not None for one in some.arms)
     what = drawn["interval"]
     notes = [f"From, to: {what}." if given else f"{what[:1].upper()}{what[1:]}."]
-    if late := data["status"]["late"]:
+    if late := data["status"]["n_late"]:
         notes.insert(
             0,
             f"As it was when the study ended: {count(late, 'result')} came later and "
@@ -286,7 +286,7 @@ def _estimates(data: Data) -> Data:
 
 
 def _plan(data: Data) -> Data:
-    """Return what was planned, beside what happened."""
+    """Return the plan beside what happened."""
     status, plan, planned_rounds = data["status"], data["plan"], data["planned_rounds"]
     used = count(status["rounds"], "round") if status["values"] else ""
     known: Data = {"planned": None, "supposed": [], "compared": [], "used": used}
@@ -317,7 +317,7 @@ def _plan(data: Data) -> Data:
 
 
 def _rounds(rounds: Sequence[Data]) -> list[list[Any]]:
-    """Return the rows of the rounds; of many, the first and the last."""
+    """Return the rows of the rounds; of many rounds, the first and the last."""
     left = len(rounds) - LONG
     listed = rounds if left <= 0 else [*rounds[: LONG // 2], *rounds[-LONG // 2 :]]
     rows = [
@@ -330,7 +330,8 @@ def _rounds(rounds: Sequence[Data]) -> list[list[Any]]:
 
 
 def _values(values: list[Any], outside: bool) -> str:
-    """
+    """Return the values of a round as text.
+
     >>> _values([("wt", 0.5, 1, "told"), ("A1", None, 0, "missing"), ("B", 0.25, 4, "told")], False)
     'wt 0.5; A1 (missing); B 0.25 (mean of 4)'
     """

@@ -1,3 +1,4 @@
-"""A storage of studies as a service: an HTTP interface for instruments and other languages, and a
-page for people. It needs the extra `server`.
+"""HTTP service for the studies of a storage: an API for programs and web pages for people.
+
+The service needs the extra `server`.
 """

@@ -1,4 +1,4 @@
-"""The interface for programs: /api/v1."""
+"""HTTP interface for programs, version 1: the routes below /api/v1."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ from .workers import StudyPool
 
 Reader = Annotated[User, Depends(allowed("read"))]
 Admin = Annotated[User, Depends(allowed("admin"))]
-PAGE = 1000  # events at a time, at most
+PAGE = 1000  # maximum number of events in a response
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     code: {"model": bodies.ErrorResponse, "description": text}
@@ -58,7 +58,10 @@ router = APIRouter(prefix="/api/v1", responses=REFUSALS)
 
 
 async def desk_of(asked: Asked) -> StudyPool:
-    """(A dependency that is not async would be called in a thread.)"""
+    """Return the pool of studies.
+
+    The dependency is async, because FastAPI would call it in a thread otherwise.
+    """
     desk: StudyPool = asked.app.state.desk
     return desk
 
@@ -66,7 +69,7 @@ async def desk_of(asked: Asked) -> StudyPool:
 At = Annotated[StudyPool, Depends(desk_of)]
 
 
-LONGEST = 150  # of an Idempotency-Key
+LONGEST = 150  # characters of an Idempotency-Key
 KEY = Header(
     description="A text of your own for this request: the same request again, with the same key, "
     "does nothing twice and is answered alike.",
@@ -75,7 +78,7 @@ KEY = Header(
 
 
 class RequestContext(NamedTuple):
-    """A request to change something: where, by whom, to which study, under which key."""
+    """A request to change a study: the pool, the sender, the study, and the idempotency key."""
 
     desk: StudyPool
     person: User
@@ -83,10 +86,12 @@ class RequestContext(NamedTuple):
     key: IdempotencyKey | None
 
     async def do(self, verb: Callable[[Study], Any]) -> Any:
+        """Run a verb of the study once."""
         return await self.desk.do(self.name, verb, self.key)
 
 
 def calling(role: str) -> Any:
+    """Return a dependency that gives the context of a request, if the sender's role suffices."""
     check = allowed(role)
 
     async def call(
@@ -100,11 +105,14 @@ def calling(role: str) -> Any:
 
 
 class StudyRoute(APIRoute):
-    """The route of a verb: FastAPI describes it, and it is called here, because to look up what
-    depends on what takes FastAPI as long as a study takes to be told a value.
+    """Route of a verb that FastAPI describes but does not call.
+
+    FastAPI needs as long to resolve the dependencies of a call as a study needs to store a value,
+    so the handler of this class calls the endpoint itself.
     """
 
     def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
+        """Return the handler of requests."""
         (depends,) = self.dependant.dependencies
         begin, verb, kind = depends.call, self.endpoint, get_type_hints(self.endpoint)["body"]
         assert begin is not None
@@ -127,9 +135,10 @@ class StudyRoute(APIRoute):
 
 
 class WholeNumber(APIRoute):
-    """A route that takes JSON of whole characters only, as `StudyRoute` does."""
+    """Route that refuses JSON with unpaired surrogates, as `StudyRoute` does."""
 
     def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
+        """Return the handler of requests."""
         usual = super().get_route_handler()
 
         async def handle(asked: Asked) -> Response:
@@ -140,12 +149,12 @@ class WholeNumber(APIRoute):
 
 
 def check_characters(body: bytes) -> None:
-    """Whether all texts of some JSON can be written down again."""
+    """Raise an error if a text in the JSON cannot be encoded again."""
     try:
         json.dumps(json.loads(body), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise half_character() from None
-    except (ValueError, RecursionError):  # it is no JSON: others say so
+    except (ValueError, RecursionError):  # not JSON, which is reported elsewhere
         pass
 
 
@@ -156,7 +165,7 @@ Leading = Annotated[RequestContext, calling("admin")]
 
 
 async def keyed(asked: Asked, person: User, given: str | None) -> IdempotencyKey | None:
-    """The request as the storage remembers it: whose it is, and what it asks for."""
+    """Return the idempotency key of a request, with the sender and a digest of the request."""
     if given is None:
         return None
     key = check_text("Idempotency-Key", given, "a text", most=LONGEST)
@@ -167,9 +176,10 @@ async def keyed(asked: Asked, person: User, given: str | None) -> IdempotencyKey
 
 
 class ApiResponse(JSONResponse):
-    """Plain data as JSON."""
+    """Response with plain data as JSON."""
 
     def render(self, content: Any) -> bytes:
+        """Return the data as JSON."""
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -178,11 +188,13 @@ class ApiResponse(JSONResponse):
 
 @router.get("/me", summary="Whose token this is.")
 async def me(person: Reader) -> Response:
+    """Return the name and the role of the token."""
     return ApiResponse({"name": person.name, "role": person.role})
 
 
 @router.get("/studies", summary="The studies, and the number of each one's last event.")
 async def studies(desk: At, person: Reader, state: bool = False) -> Response:
+    """List all studies; with `state`, the state of each of them too."""
     names = await desk.names()
     last = await desk.run_in_pool(desk.shelf.last, names)
     listed: list[dict[str, Any]] = [{"name": one, "seq": last.get(one, 0)} for one in names]
@@ -200,6 +212,7 @@ async def create(
     body: bodies.Create,
     idempotency_key: Annotated[str | None, KEY] = None,
 ) -> Response:
+    """Make a study and return its overview."""
     if body.name in (".", "..") or len(body.name) > 200:
         raise invalid_argument("name", body.name[:40], "a text, such as 'plate-7'")
     given = body.model_dump(exclude={"problem", "rule", "client"})
@@ -223,7 +236,7 @@ async def create(
 
 
 def overview(study: Study, arms: bool = False) -> dict[str, Any]:
-    """All that can be seen at one moment; arms: with a row for each."""
+    """Return all data of a study at one moment; with `arms`, one row per arm too."""
     with study.moment() as now:
         return {
             "name": study.name,
@@ -239,6 +252,7 @@ def overview(study: Study, arms: bool = False) -> dict[str, Any]:
 
 @router.get("/studies/{name}", summary="A study at one moment: status, decision, pending rounds.")
 async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Response:
+    """Return the problem, the status, the decision and the pending rounds, all of one moment."""
     return ApiResponse(await desk.look(name, lambda one: overview(one, arms)))
 
 
@@ -247,6 +261,7 @@ async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Res
 
 @verbs.post("/studies/{name}/ask", summary="What to measure next.")
 async def ask(call: Measuring, body: bodies.Ask) -> Response:
+    """Return up to `n` rounds to measure. Open rounds of the same client come first."""
     who, n = body.client or call.person.name, body.n
     within(n or 0, "rounds", call.desk.limits.rounds)
 
@@ -263,6 +278,7 @@ async def ask(call: Measuring, body: bodies.Ask) -> Response:
 
 @verbs.post("/studies/{name}/tell", summary="What came out of rounds.")
 async def tell(call: Measuring, body: bodies.Tell) -> Response:
+    """Store the results of rounds, all or none, and return what was new."""
     who = body.client or call.person.name
     within(len(body.rounds), "rounds", call.desk.limits.rounds)
 
@@ -274,12 +290,12 @@ async def tell(call: Measuring, body: bodies.Tell) -> Response:
 
 
 def meant(body: Any) -> Todo:
-    """The round that a body names."""
+    """Return the round that a body names."""
     return Todo(body.round, mark_of(body.mark))
 
 
 def values_of(study: Study, values: Mapping[str, Any]) -> dict[str | int, Any]:
-    """By arm: a number where it is no name."""
+    """Return the values by arm; an arm is a number where it is not a name."""
     for _ in tables(values, 4):
         pass
     names = set(study.problem.names or ())
@@ -287,12 +303,14 @@ def values_of(study: Study, values: Mapping[str, Any]) -> dict[str | int, Any]:
 
 
 def arm_of(arm: str, names: set[str]) -> str | int:
+    """Return an arm as a number, unless it is a name."""
     number = arm.isascii() and arm.isdecimal() and len(arm) < 16
     return int(arm) if number and arm not in names else arm
 
 
 @verbs.post("/studies/{name}/fail", summary="A round did not work.")
 async def fail(call: Measuring, body: bodies.Fail) -> Response:
+    """Report that a round failed."""
     who = body.client or call.person.name
     await call.do(lambda one: one.fail(meant(body), body.reason, body.retry, who))
     return ApiResponse({})
@@ -300,6 +318,7 @@ async def fail(call: Measuring, body: bodies.Fail) -> Response:
 
 @verbs.post("/studies/{name}/observe", summary="Data that were measured outside the study.")
 async def observe(call: Measuring, body: bodies.Observe) -> Response:
+    """Store data that were measured outside the study, and return their number."""
     who = body.client or call.person.name
 
     def verb(study: Study) -> int:
@@ -311,6 +330,7 @@ async def observe(call: Measuring, body: bodies.Observe) -> Response:
 
 @verbs.post("/studies/{name}/retract", summary="Take back what was told of a round or an arm.")
 async def retract(call: Measuring, body: bodies.Retract) -> Response:
+    """Retract the results of a round or of an arm."""
     who = body.client or call.person.name
 
     def verb(study: Study) -> None:
@@ -328,6 +348,7 @@ async def retract(call: Measuring, body: bodies.Retract) -> Response:
 
 @verbs.post("/studies/{name}/extend", summary="More rounds, or more time.")
 async def extend(call: Leading, body: bodies.Extend) -> Response:
+    """Raise the limits of a study."""
     who = body.client or call.person.name
     rounds = math.inf if body.max_rounds == "none" else body.max_rounds
     end = math.inf if body.deadline == "none" else body.deadline
@@ -341,6 +362,7 @@ async def extend(call: Leading, body: bodies.Extend) -> Response:
 
 @verbs.post("/studies/{name}/stop", summary="End the study by hand.")
 async def stop(call: Leading, body: bodies.Stop) -> Response:
+    """End a study by hand."""
     who = body.client or call.person.name
     await call.do(lambda study: study.stop(body.reason, who))
     return ApiResponse({})
@@ -351,27 +373,32 @@ async def stop(call: Leading, body: bodies.Stop) -> Response:
 
 @router.get("/studies/{name}/status", summary="Where it stands, and what to do next.")
 async def status(desk: At, person: Reader, name: Name) -> Response:
+    """Return the status of a study."""
     return ApiResponse(await desk.look(name, lambda study: status_data(study.status)))
 
 
 @router.get("/studies/{name}/decision", summary="Why it stopped; null while it runs.")
 async def decision(desk: At, person: Reader, name: Name) -> Response:
+    """Return the decision of a study, or null while it runs."""
     return ApiResponse(await desk.look(name, lambda study: decision_data(study.decision)))
 
 
 @router.get("/studies/{name}/state", summary="running, certified, budget, deadline or by hand.")
 async def state(desk: At, person: Reader, name: Name) -> Response:
+    """Return the state of a study."""
     return ApiResponse({"state": await desk.look(name, lambda study: study.state)})
 
 
 @router.get("/studies/{name}/pending", summary="The rounds that are out.")
 async def pending(desk: At, person: Reader, name: Name) -> Response:
+    """Return the pending rounds."""
     rounds = await desk.look(name, lambda study: [round_data(one) for one in study.pending])
     return ApiResponse({"rounds": rounds})
 
 
 @router.get("/studies/{name}/estimates", summary="One row per arm, with its interval.")
 async def estimates(desk: At, person: Reader, name: Name) -> Response:
+    """Return the estimates of all arms with their intervals."""
     rows = await desk.look(name, lambda study: [x._asdict() for x in study.status.estimates])
     return ApiResponse({"estimates": finite(rows)})
 
@@ -384,6 +411,7 @@ async def events(
     after: Annotated[int, Query(ge=0, lt=2**53)] = 0,
     most: Annotated[int, Query(ge=1, le=PAGE)] = 100,
 ) -> Response:
+    """Return the events after a number, and the number to continue from."""
     some = await desk.look(name, lambda study: study.events(after, most + 1))
     page = [event_data(one) for one in some[:most]]
     return ApiResponse({"events": page, "next": page[-1]["seq"] if len(some) > most else None})
@@ -391,16 +419,19 @@ async def events(
 
 @router.get("/studies/{name}/rows", summary="One row per round and arm, per arm, or per event.")
 async def rows(desk: At, person: Reader, name: Name, level: str = "round") -> Response:
+    """Return the rows of the level "round", "arm" or "event"."""
     return ApiResponse({"rows": finite(await desk.aside(name, lambda study: study.rows(level)))})
 
 
 @router.get("/studies/{name}/history", summary="The evidence after everything that was told.")
 async def history(desk: At, person: Reader, name: Name) -> Response:
+    """Return the evidence after every reported round."""
     return ApiResponse({"history": finite(await desk.aside(name, lambda one: one.history()))})
 
 
 @router.get("/studies/{name}/replay", summary="Decide everything again, from the events alone.")
 async def replay(desk: At, person: Reader, name: Name, head: str | None = None) -> Response:
+    """Decide the whole study again from its events, and return the differences."""
     return ApiResponse(await desk.aside(name, lambda study: replay_data(study.replay(head))))
 
 
@@ -411,6 +442,7 @@ FORMS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 async def export(
     desk: At, person: Reader, name: Name, form: str = "json", level: str = "event"
 ) -> Response:
+    """Return the whole study as JSON, or the rows of a level as CSV."""
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)
 
@@ -426,6 +458,7 @@ PRINTED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox
 
 @router.get("/studies/{name}/report", summary="A page to hand on.")
 async def report(desk: At, person: Reader, name: Name, unit: str | None = None) -> Response:
+    """Return the report of a study as an HTML page."""
     if unit is not None:
         check_text("unit", unit, "a text, such as 'mg/l'")
 
@@ -444,6 +477,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 
 @router.get("/changes", summary="Live changes of all studies.", responses=EVENTS)
 async def all_changes(asked: Asked, person: Reader) -> Response:
+    """Stream the changes of all studies as server-sent events."""
     return await streamed(asked, person, None, None)
 
 
@@ -454,17 +488,20 @@ async def changes(
     name: Name,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
+    """Stream the changes of a study as server-sent events."""
     return await streamed(asked, person, name, last_event_id)
 
 
 async def streamed(asked: Asked, person: User, name: str | None, last: str | None) -> Response:
-    """`change` events whose data are {"name": ..., "seq": ...}: first where it stands, unless that
-    is known already. It ends when the token is revoked, or the log-in is over.
+    """Return a stream of `change` events with data {"name": ..., "seq": ...}.
+
+    The stream of one study begins with its current event, unless the client knows that one already.
+    It ends when the token is revoked or the log-in is over.
     """
     desk, people = await desk_of(asked), people_of(asked)
     desk.changes.check_room()
     if name is not None:
-        await desk.look(name, lambda study: study.state)  # or it says that there is none
+        await desk.look(name, lambda study: study.state)  # raises an error if there is no study
 
     async def lines() -> AsyncIterator[str]:
         looked = time.monotonic()
@@ -486,10 +523,12 @@ async def streamed(asked: Asked, person: User, name: str | None, last: str | Non
 
 
 def line(name: str, seq: int) -> str:
+    """Return a change as a server-sent event."""
     return f"event: change\nid: {seq}\ndata: {json.dumps({'name': name, 'seq': seq})}\n\n"
 
 
 def bad_body(place: str, why: str) -> InputError:
+    """Return the error that a part of a request is invalid."""
     text = "{place}: {why}"
     remedy = "the interface is described in /api/v1/openapi.json"
     return InputError("bad-request", text, remedy=remedy, place=place, why=why)

@@ -1,4 +1,4 @@
-"""The service: an ASGI application on a storage."""
+"""ASGI application of the service."""
 
 import importlib
 import importlib.util
@@ -24,8 +24,8 @@ except ImportError:
 from .api import bad_body, making, router, verbs
 from .auth import Authenticator, allowed
 from .errors import code_of, served
-from .metrics import Metrics
 from .middleware import SecurityMiddleware
+from .telemetry import Metrics
 from .workers import StudyPool
 
 
@@ -37,8 +37,25 @@ def create_app(
     engine: str = "auto",
     local: bool = True,
 ) -> FastAPI:
-    """A service on a storage. tokens: whether it answers to tokens only; None: if there are any.
-    local: it is for this machine alone, under its own names.
+    """Return the ASGI application for a storage.
+
+    Parameters
+    ----------
+    storage : str
+        URL of the storage.
+    tokens : bool, optional
+        If True, every request needs a token. By default, requests need one if any exists.
+    limits : ServerSettings, optional
+        Limits of the service.
+    engine : str, default="auto"
+        Engine of the studies.
+    local : bool, default=True
+        If True, and if no tokens are needed, only requests to a name of this machine are accepted.
+
+    Returns
+    -------
+    FastAPI
+        The application.
     """
     desk, metrics = StudyPool(storage, limits or ServerSettings(), engine), Metrics()
     needed = bool(desk.shelf.tokens()) if tokens is None else tokens
@@ -54,13 +71,13 @@ def create_app(
         version=__version__,
         description="Studies that say what to measure next, and when the answer is certain.",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its page loads scripts from elsewhere
+        docs_url=None,  # the page of FastAPI loads scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
     )
     app.state.desk, app.state.people, app.state.metrics = desk, Authenticator(desk, needed), metrics
     app.state.local = local and not needed
-    app.include_router(verbs)  # first, because they are called most
+    app.include_router(verbs)  # first, because these routes are used most
     app.include_router(making)
     app.include_router(router)
     app.state.pages = None
@@ -86,7 +103,7 @@ def _look_after(app: FastAPI) -> None:
 
     @app.get("/ready", include_in_schema=False)
     async def ready() -> dict[str, str]:
-        await desk.run_in_pool(desk.shelf.last, [])  # or it says why not
+        await desk.run_in_pool(desk.shelf.last, [])  # raises an error if the database is away
         return {"state": "ready"}
 
     @app.get("/metrics", include_in_schema=False, dependencies=[Depends(allowed("read"))])
@@ -96,7 +113,7 @@ def _look_after(app: FastAPI) -> None:
 
 
 async def _refused(request: Request, error: Any) -> Response:
-    """As a page for people, as JSON for programs."""
+    """Answer with an error: as a page for browsers, as JSON for programs."""
     error = served(error)
     shown = getattr(request.app.state.pages, "refused", None)
     if shown is not None and "text/html" in request.headers.get("accept", ""):

@@ -1,4 +1,4 @@
-"""Who somebody is, and what that allows: tokens, log-ins, roles."""
+"""Authentication and authorisation: tokens, log-ins, roles."""
 
 import functools
 import hmac
@@ -17,12 +17,22 @@ from .workers import StudyPool
 
 COOKIE = "combgame"
 SAFE = ("GET", "HEAD", "OPTIONS")
-FRESH, STALE = 2.0, 60.0  # seconds that tokens are known for, and while the database is away
+FRESH, STALE = 2.0, 60.0  # seconds that tokens are cached, and while the database is away
 
 
 class User(NamedTuple):
-    """Somebody, by the name of a token. session: what the browser's cookie says, if one came.
-    token: its number.
+    """The sender of a request.
+
+    Attributes
+    ----------
+    name : str
+        Name of the token, or "local" where no tokens are needed.
+    role : str
+        One of `ROLES`.
+    session : str
+        Content of the browser's cookie; empty without one.
+    token : int, optional
+        Number of the token.
     """
 
     name: str
@@ -31,16 +41,17 @@ class User(NamedTuple):
     token: int | None = None
 
     def may(self, role: str) -> bool:
+        """Return True if the user has the rights of a role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     @property
     def form_token(self) -> str:
-        """What every form of this log-in has to carry (`csrf`)."""
+        """Token that every form of this log-in must carry in its field `csrf`."""
         return hashed(f"form {self.session}")
 
 
 class Authenticator:
-    """Who may come in. needed: whether anybody has to show a token; else everybody is `local`."""
+    """Authenticate requests. If no token is `needed`, every sender is the administrator `local`."""
 
     def __init__(self, desk: StudyPool, needed: bool) -> None:
         self.desk, self.needed = desk, needed
@@ -49,6 +60,7 @@ class Authenticator:
         self._tries: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def tokens(self) -> list[Token]:
+        """Return all tokens, at most 2 s old, or 60 s while the database is away."""
         now = time.monotonic()
         if now - self._read > FRESH:
             try:
@@ -59,6 +71,7 @@ class Authenticator:
         return self._tokens
 
     async def by_token(self, secret: str) -> Token | None:
+        """Return the token with this secret, or None."""
         given, found = hashed(secret), None
         for token in await self.tokens():
             if hmac.compare_digest(token.hash, given):
@@ -66,8 +79,9 @@ class Authenticator:
         return found
 
     async def who(self, request: Request) -> User | None:
-        """Whoever makes a request; None: nobody that is known. A token that is wrong is refused.
-        It is found out once for a request.
+        """Return the sender of a request, or None if it shows neither a token nor a log-in.
+
+        Raises an error for a wrong token. The result is stored with the request.
         """
         if not hasattr(request.state, "who"):
             request.state.who = await self._who(request)
@@ -93,8 +107,9 @@ class Authenticator:
         return None
 
     async def knows(self, person: User) -> bool:
-        """Whether somebody who came in may stay: the token is there, and so is the log-in. While
-        the database is away, nobody may.
+        """Return True if a user's token and log-in are still valid.
+
+        The result is False while the database is away.
         """
         if not self.needed:
             return True
@@ -106,11 +121,11 @@ class Authenticator:
             return False
 
     async def _logged_in(self, session: str) -> int | None:
-        """The number of the token of a log-in."""
+        """Return the number of the token of a log-in."""
         return await self.desk.run_in_pool(self.desk.shelf.login, hashed(session), time.time())
 
     async def log_in(self, request: Request, secret: str) -> str:
-        """What the cookie of a new log-in says, or a refusal."""
+        """Log in with a token, and return the content of the new cookie."""
         token = await self.by_token(secret.strip())
         if token is None:
             raise self.failed(request)
@@ -121,11 +136,13 @@ class Authenticator:
         return session
 
     async def log_out(self, session: str) -> None:
+        """End a log-in."""
         await self.desk.run_in_pool(self.desk.shelf.remove_login, hashed(session))
 
     def failed(self, request: Request) -> Exception:
-        """One more log-in that failed, from where the request comes. Whoever has a token is never
-        kept out by others who have not.
+        """Count a failed log-in of the sender's address, and return the error to raise.
+
+        Valid tokens are always accepted, no matter how many attempts have failed.
         """
         where, now = request.client.host if request.client else "", time.monotonic()
         tries = self._tries.setdefault(where, deque(maxlen=self.desk.limits.login_attempts))
@@ -139,14 +156,17 @@ class Authenticator:
 
 
 def people_of(request: Request) -> Authenticator:
+    """Return the authenticator of the application."""
     people: Authenticator = request.app.state.people
     return people
 
 
 @functools.cache
 def allowed(role: str) -> Callable[[Request], Awaitable[User]]:
-    """A dependency: whoever makes the request, if the role suffices. A browser that is logged in
-    changes things with the form's token only (a field `csrf`, or the header X-CSRF-Token).
+    """Return a dependency that gives the sender of a request, if the role suffices.
+
+    A browser that is logged in may change data only with the token of its form (the field `csrf`,
+    or the header X-CSRF-Token).
     """
 
     async def check(request: Request) -> User:
@@ -157,11 +177,11 @@ def allowed(role: str) -> Callable[[Request], Awaitable[User]]:
             raise role_missing(person.role, role)
         browser = "authorization" not in request.headers
         kind = request.headers.get("content-type", "")
-        # a page elsewhere cannot send JSON here, because no such request is allowed to it (CORS)
+        # a page of another site cannot send JSON, because CORS does not allow it
         local = not people_of(request).needed and kind.startswith("application/json")
         if browser and not local and request.method not in SAFE:
             await check_form(request, person)
-        if not person.session and browser:  # the first look of somebody at a service without tokens
+        if not person.session and browser:  # first request to a service without tokens
             person = person._replace(session=secrets.token_urlsafe(32))
             request.state.cookie = person.session
         request.state.person = person
@@ -171,13 +191,13 @@ def allowed(role: str) -> Callable[[Request], Awaitable[User]]:
 
 
 def cookie(session: str, secure: bool, seconds: float) -> str:
-    """The header that makes a browser keep a log-in, or (no seconds) forget it."""
+    """Return the Set-Cookie header that stores a log-in, or removes it (`seconds` is 0)."""
     secured = "; Secure" if secure else ""
     return f"{COOKIE}={session}; Path=/; Max-Age={int(seconds)}; HttpOnly; SameSite=Strict{secured}"
 
 
 async def check_form(request: Request, person: User) -> None:
-    """Whether a form is one that this log-in was shown."""
+    """Raise an error unless the form was shown to this log-in."""
     given = request.headers.get("x-csrf-token", "")
     kind = request.headers.get("content-type", "")
     if not given and kind.startswith(("application/x-www-form-urlencoded", "multipart/form-data")):

@@ -1,5 +1,7 @@
-"""What stands before every request: bodies within their limits, in time; names in paths; the
-headers of every answer; a line in the log, and a count.
+"""ASGI middleware around every request.
+
+It reads bodies within limits of size and time, keeps names in paths in one piece, adds the security
+headers to every response, writes a line to the log, and counts the request.
 """
 
 import asyncio
@@ -15,9 +17,8 @@ from ...errors import CombGameError, InputError
 from ..client._wire import error_data
 from .auth import cookie
 from .errors import code_of, one_host, other_origin, served, too_much_at_once
-from .logs import log
-from .metrics import Metrics
 from .settings import ServerSettings
+from .telemetry import Metrics, log
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -32,21 +33,24 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
-DRAINED = 8  # times the limit: so much is read, and dropped, that a refusal is heard
-LOGIN = "/login"  # what somebody who is not known may send
+DRAINED = 8  # times the limit: how much is read and dropped, so that the client gets the refusal
+LOGIN = "/login"  # the only route that takes a body of an unauthenticated client
 LOCAL = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
 class SecurityMiddleware:
-    """ASGI middleware. local: the service is for this machine alone, so only its names lead here:
-    a page elsewhere whose name was pointed at this machine is refused.
+    """ASGI middleware that limits, checks, logs and counts requests.
+
+    A `local` service accepts only the names of its own machine, so that a page of another site
+    cannot reach it by a DNS name that resolves to this machine.
     """
 
     def __init__(self, app: Any, limits: ServerSettings, metrics: Metrics, local: bool) -> None:
         self.app, self.limits, self.metrics, self.local = app, limits, metrics, local
-        self.held = 0  # bytes of bodies
+        self.held = 0  # bytes of all bodies together
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -95,15 +99,16 @@ class SecurityMiddleware:
                 "info",
                 "request",
                 method=scope["method"],
-                path=scope["path"],  # and not the query
+                path=scope["path"],  # without the query, which may hold secrets
                 status=status,
                 ms=round(1000.0 * took, 1),
                 person=getattr(person, "name", None),
             )
 
     def check_origin(self, scope: Any, headers: dict[bytes, str]) -> None:
+        """Raise an error for a request of another site, or without exactly one Host header."""
         hosts = sum(name == b"host" for name, _ in scope["headers"])
-        if hosts != 1:  # whatever stands before us may have gone by another one
+        if hosts != 1:  # a proxy may have used another one of them
             raise one_host(hosts)
         host = headers[b"host"]
         if self.local and _name(host) not in LOCAL:
@@ -117,8 +122,10 @@ class SecurityMiddleware:
             raise other_origin()
 
     async def most(self, scope: Any, headers: dict[bytes, str]) -> int:
-        """Bytes of a body that are kept: none where nothing takes one, or where whoever sends it
-        has to be known and is not; then it is refused without.
+        """Return how many bytes of the body are kept.
+
+        The number is 0 if the route takes no body, or if an authenticated sender is required and
+        the sender is not; the request is then refused without its body.
         """
         if b"content-length" not in headers and b"transfer-encoding" not in headers:
             return 0
@@ -133,7 +140,7 @@ class SecurityMiddleware:
     async def body(
         self, receive: Any, headers: dict[bytes, str], most: int, kept: "BodyBuffer"
     ) -> bytes:
-        """All of it, before anything is done."""
+        """Return the whole body, which is read before anything else is done."""
         said = headers.get(b"content-length", "0")
         if not said.isdecimal() or len(said) > 18 or int(said) > DRAINED * most:
             raise too_large(most)
@@ -165,30 +172,31 @@ class SecurityMiddleware:
         return b"".join(parts)
 
     def hold(self, n: int, kept: "BodyBuffer") -> None:
-        """So many bytes more, for one request."""
+        """Count `n` more bytes for a request."""
         if self.held + n > self.limits.held:
             raise too_much_at_once(self.limits.held)
         self.held += n
         kept.size += n
 
     def free(self, kept: "BodyBuffer") -> None:
+        """Stop counting the bytes of a request."""
         self.held -= kept.size
         kept.size = 0
 
 
 class BodyBuffer:
-    """Bytes that are kept of the body of a request, until it is answered."""
+    """Number of bytes that are kept of the body of a request until it is answered."""
 
     size = 0
 
 
 def takes(route: Any, scope: Any) -> bool:
-    """Whether a request is for this route."""
+    """Return True if a request matches this route."""
     return bool(route.matches(scope)[0] is Match.FULL)
 
 
 def replayed(body: bytes, receive: Any) -> Any:
-    """What an application receives: the body that has been read, then what comes."""
+    """Return an ASGI `receive` that first gives the body that was read, and then what follows."""
     given = False
 
     async def receiving() -> Any:
@@ -202,24 +210,27 @@ def replayed(body: bytes, receive: Any) -> Any:
 
 
 def path_of(scope: Any) -> str:
-    """The path, in which a name that has a / or a % stays one piece: `named` reads it."""
+    """Return the path with every name in one piece, even if the name contains / or %.
+
+    `validation.named` decodes the name.
+    """
     raw = scope.get("raw_path") or scope["path"].encode()
     pieces = raw.decode("latin-1").partition("?")[0].split("/")
     return "/".join(escaped(unquote(piece)) for piece in pieces)
 
 
 def escaped(name: str) -> str:
-    """A name as one piece of a path, as routes see it."""
+    """Return a name as one piece of a path for the routes."""
     return name.replace("%", "%25").replace("/", "%2F")
 
 
 def in_path(name: str) -> str:
-    """A name as one piece of a URL."""
+    """Return a name as one piece of a URL."""
     return quote(name, safe="")
 
 
 def _name(host: str) -> str:
-    """Without the port."""
+    """Return the host name without the port."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -227,7 +238,7 @@ def _name(host: str) -> str:
 
 
 async def refuse(send: Any, error: CombGameError, code: int | None = None) -> None:
-    """An answer that says why."""
+    """Send an error as the response."""
     error = served(error)
     body = json.dumps({"error": error_data(error)}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
@@ -243,10 +254,12 @@ async def refuse(send: Any, error: CombGameError, code: int | None = None) -> No
 
 
 def too_large(most: int) -> InputError:
+    """Return the error that a body is too large."""
     text = "the body of the request is above the limit of {most:,} bytes"
     return InputError("body-too-large", text, remedy="send less at a time", most=most)
 
 
 def failed() -> CombGameError:
+    """Return the error of an unexpected failure."""
     text = "the service failed to answer; what was stored is kept"
     return CombGameError("failed", text, remedy="tell whoever runs it: its log says why")

@@ -1,10 +1,7 @@
-"""A database as a service sees it: all its studies side by side, and what the service keeps beside
-them: who may do what, and who has logged in.
+"""Database of a service: all studies, the tokens, and the log-ins.
 
-Tokens: secrets that say who somebody is.
-
-A token is 32 random bytes, so a plain SHA-256 of it is all that is kept: a slow hash protects
-passwords, which can be guessed, and nobody guesses 256 bits. Hashes are compared in constant time.
+A token consists of 32 random bytes, so only its plain SHA-256 hash is stored. Slow hashes protect
+passwords, which can be guessed; 256 random bits cannot. Hashes are compared in constant time.
 """
 
 import hashlib
@@ -32,7 +29,7 @@ GONE = ("file-gone", "journal-gone")
 
 
 class Token(NamedTuple):
-    """What is kept of a token: never itself, but its hash."""
+    """A token as it is stored: its hash instead of its secret."""
 
     id: int
     name: str
@@ -42,16 +39,16 @@ class Token(NamedTuple):
 
 
 class StudyRegistry(SqlStorage):
-    """All studies of a database. Its threads take turns. make: a file that is not there.
+    """All studies of a database, with the tables of the service.
 
-    Where its own tables are missing and cannot be made, nobody has a token, and nobody has logged
-    in.
+    Threads take turns. If `make` is True, a missing database file is created. Where the tables of
+    the service are missing and cannot be created, there are no tokens and no log-ins.
     """
 
     def __init__(self, url: str, timeout: float = 30.0, make: bool = True) -> None:
         self._one = threading.Lock()
-        self._left = False  # its file was replaced since
-        self._bare = True  # its own tables are not known to be there
+        self._left = False  # True once the file was replaced
+        self._bare = True  # False once the tables of the service are known to exist
         super().__init__(url, "", timeout)
         try:
             if self._engine is None and make:
@@ -62,7 +59,7 @@ class StudyRegistry(SqlStorage):
             raise
 
     def furnish(self) -> None:
-        """Make its own tables, if they are not there."""
+        """Create the tables of the service if they are missing."""
         if not self._bare:
             return
         with self._taking(write=False) as connection:
@@ -75,7 +72,7 @@ class StudyRegistry(SqlStorage):
         self._bare = False
 
     def _try_to_furnish(self) -> None:
-        """As far as the storage can be written."""
+        """Create the tables of the service if the storage is writable."""
         try:
             self.furnish()
         except StoreError as error:
@@ -83,8 +80,9 @@ class StudyRegistry(SqlStorage):
                 raise
 
     def renew(self) -> None:
-        """Go on with the file that is there now: it may be a copy from before there was a
-        service.
+        """Connect to the file that has the path now.
+
+        The file may be a copy that was made before the service had tables in it.
         """
         with self._one:
             self._drop()
@@ -105,18 +103,20 @@ class StudyRegistry(SqlStorage):
             raise
 
     def names(self) -> list[str]:
+        """Return the names of all studies."""
         with self._taking(write=False) as connection:
             return list(connection.execute(NAMES).scalars())
 
     def last(self, names: Sequence[str]) -> dict[str, int]:
-        """The number of the last event of each of these studies that is there."""
+        """Return the number of the last event of each of these studies that exists."""
         with self._taking(write=False) as connection:
             rows = connection.execute(LAST.where(studies.c.name.in_(names))).all()
         return {name: int(seq or 0) for name, seq in rows}
 
-    # ---- who may do what
+    # ---- tokens
 
     def tokens(self) -> list[Token]:
+        """Return all tokens."""
         self._try_to_furnish()
         if self._bare:
             return []
@@ -125,6 +125,7 @@ class StudyRegistry(SqlStorage):
         return [Token(*row) for row in rows]
 
     def add_token(self, name: str, role: str, hashed: str, made: float) -> None:
+        """Store a token."""
         row = {"name": name, "role": role, "hash": hashed, "made": made}
         self.furnish()
         try:
@@ -138,6 +139,7 @@ class StudyRegistry(SqlStorage):
             raise StudyError("token-there", what, remedy=remedy, name=name) from None
 
     def remove_token(self, name: str) -> None:
+        """Remove a token and its log-ins."""
         self.furnish()
         with self._taking(write=True) as connection:
             which = connection.execute(select(tokens.c.id).where(tokens.c.name == name)).scalar()
@@ -150,9 +152,10 @@ class StudyRegistry(SqlStorage):
             remedy = remedy if known else "there are none"
             raise UnknownNameError("no-token-named", what, remedy=remedy, **about)
 
-    # ---- who has logged in
+    # ---- log-ins
 
     def add_login(self, hashed: str, token: int, until: float, now: float) -> None:
+        """Store a log-in, and remove those that have expired."""
         self.furnish()
         with self._taking(write=True) as connection:
             connection.execute(delete(logins).where(logins.c.until < now))
@@ -160,7 +163,7 @@ class StudyRegistry(SqlStorage):
             connection.execute(insert(logins).values(row))
 
     def login(self, hashed: str, now: float) -> int | None:
-        """The token of somebody who has logged in."""
+        """Return the number of the token of a log-in; None if it is unknown or expired."""
         if self._bare:
             return None
         query = select(logins.c.token).where(logins.c.hash == hashed, logins.c.until > now)
@@ -169,21 +172,23 @@ class StudyRegistry(SqlStorage):
         return found
 
     def remove_login(self, hashed: str) -> None:
+        """Remove a log-in."""
         if self._bare:
             return
         with self._taking(write=True) as connection:
             connection.execute(delete(logins).where(logins.c.hash == hashed))
 
 
-ROLES = ("read", "measure", "admin")  # each may do what the one before may, and more
+ROLES = ("read", "measure", "admin")  # each has the rights of the roles before it, and more
 
 
 def hashed(secret: str) -> str:
+    """Return the SHA-256 hash of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def make_token(shelf: StudyRegistry, name: str, role: str) -> str:
-    """A new token, which is shown once and never again."""
+    """Store a new token and return its secret, which cannot be shown again."""
     name = check_text("name", name, "a text that says whose token it is")
     if role not in ROLES:
         raise unknown_name("role", role, ROLES)

@@ -1,4 +1,4 @@
-"""Running a service: where it listens, how it stops."""
+"""Run a service: the address where it listens, start, and stop."""
 
 import asyncio
 import ipaddress
@@ -10,16 +10,14 @@ from ..._messages import OptionHint
 from ...errors import AccessError, StoreError, missing_extra
 from ...storage.database import is_there
 from ...storage.urls import absolute, parse, shown
-from .accepting import Accepted, Listener
-from .files import fitting
-from .logs import log, to_stderr
-from .settings import ServerSettings
+from .settings import ServerSettings, fitting
 
 try:
     import uvicorn
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    from .protocol import protocol
+    from .connections import Accepted, Listener, protocol
+    from .telemetry import log, to_stderr
 except ImportError:
     raise missing_extra("the service", "server") from None
 
@@ -27,7 +25,7 @@ from .app import create_app
 
 
 def loopback(host: str) -> bool:
-    """Whether nobody on another machine reaches it.
+    """Return True if other machines cannot reach this host name or address.
 
     >>> loopback("127.0.0.1"), loopback("localhost"), loopback("0.0.0.0"), loopback("lab")
     (True, True, False, False)
@@ -46,9 +44,31 @@ def serve(
     key: str | None = None,
     limits: ServerSettings | None = None,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C: then what runs is finished, and nothing new begun. Elsewhere
-    than on this machine it answers to tokens only, and does not start without any. What does not
-    start makes no file.
+    """Serve the studies of a storage until SIGTERM or Ctrl-C.
+
+    Requests that run then are finished, and no new ones are accepted. If other machines can reach
+    the service, every request needs a token, and the service does not start before a token exists.
+    A service that fails to start creates no file.
+
+    Parameters
+    ----------
+    storage : str
+        URL of the storage.
+    host : str, default="127.0.0.1"
+        Address or name on which the service listens.
+    port : int, default=8000
+        Port on which the service listens.
+    certificate, key : str, optional
+        PEM files of the TLS certificate and its key. Without them, the service uses HTTP.
+    limits : ServerSettings, optional
+        Limits of the service.
+
+    Raises
+    ------
+    StoreError
+        If the address cannot be used, or the certificate cannot be read.
+    AccessError
+        If tokens are needed and there are none.
     """
     to_stderr()
     limits, local = fitting(limits or ServerSettings()), loopback(host)
@@ -73,6 +93,7 @@ def serve(
 
 
 def tokens_needed(host: str) -> AccessError:
+    """Return the error that other machines would reach a service without tokens."""
     return AccessError(
         "tokens-needed",
         "everybody who reaches {host} could do everything",
@@ -84,11 +105,13 @@ def tokens_needed(host: str) -> AccessError:
 
 
 def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=2048)
 
 
 def cannot_listen(host: str, port: int, error: Exception) -> StoreError:
+    """Return the error that an address or a certificate cannot be used."""
     if isinstance(error, ssl.SSLError | FileNotFoundError):
         text, remedy = "the certificate or its key cannot be read ({why})", "give PEM files of both"
         return StoreError("bad-certificate", text, remedy=remedy, why=str(error))
@@ -104,8 +127,10 @@ def cannot_listen(host: str, port: int, error: Exception) -> StoreError:
 
 
 class Server(uvicorn.Server):
-    """As uvicorn's; it counts connections before it takes them, says where it listens, and ends the
-    streams of who watches before it waits for the requests that run. more: settings of uvicorn's.
+    """uvicorn server that limits connections and logs where it listens.
+
+    Before it waits for running requests, it ends the streams of live changes. `more` are further
+    settings of uvicorn.
     """
 
     def __init__(self, app: Any, where: str, limits: ServerSettings, **more: Any) -> None:
@@ -123,6 +148,7 @@ class Server(uvicorn.Server):
         self.where, self.limits = where, limits
 
     async def startup(self, sockets: Any = None) -> None:
+        """Start the application and listen on the sockets."""
         await self.lifespan.startup()
         if self.lifespan.should_exit:
             self.should_exit = True
@@ -152,6 +178,7 @@ class Server(uvicorn.Server):
         return made
 
     async def shutdown(self, sockets: Any = None) -> None:
+        """End the streams of live changes, then stop as uvicorn does."""
         log("info", "stopping")
         self.config.app.state.desk.changes.close()  # type: ignore[union-attr]
         await super().shutdown(sockets)

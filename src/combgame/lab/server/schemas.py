@@ -1,5 +1,6 @@
-"""What the interface takes in, as OpenAPI describes it. What is inside is checked by the study,
-with its own sentences.
+"""Models of the request bodies, as OpenAPI describes them.
+
+The study checks the values themselves, with its own errors.
 """
 
 from typing import Annotated, Any
@@ -32,7 +33,7 @@ Mark = Annotated[
 
 
 class _ProblemFile:
-    """What OpenAPI says of a problem: the schema of a file, or any table, as `to_data` writes it.
+    """OpenAPI schema of a problem: the schema of a problem file, or any table written by `to_data`.
 
     The data are read only after the limits of the service were checked.
     """
@@ -45,12 +46,14 @@ class _ProblemFile:
 
 
 class ApiModel(BaseModel):
-    """Nothing that is not known is taken in."""
+    """A request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Create(ApiModel):
+    """Settings of a new study."""
+
     name: str
     problem: Annotated[dict[str, Any], _ProblemFile] = Field(
         description="As `to_data` writes it, or as a problem file has it.",
@@ -79,6 +82,8 @@ class Create(ApiModel):
 
 
 class Ask(ApiModel):
+    """Request for rounds."""
+
     n: int | None = Field(
         None,
         strict=True,
@@ -96,18 +101,24 @@ class Ask(ApiModel):
 
 
 class RoundResult(ApiModel):
+    """Results of one round."""
+
     round: Number
     values: Values
     mark: Mark = None
 
 
 class Tell(ApiModel):
+    """Results of several rounds."""
+
     rounds: list[RoundResult] = Field(description="All of it is stored, or nothing.")
     final: bool = Field(True, description="Arms that are not told are missing.", strict=True)
     client: Who = None
 
 
 class Fail(ApiModel):
+    """Report of a round that failed."""
+
     round: Number
     reason: Reason
     retry: bool = Field(True, description="It is asked again; otherwise given up.", strict=True)
@@ -116,6 +127,8 @@ class Fail(ApiModel):
 
 
 class Retract(ApiModel):
+    """Retraction of a round or of an arm."""
+
     reason: Reason
     round: Number | None = None
     arm: str | int | None = Field(None, description="An arm, instead of a round.")
@@ -124,6 +137,8 @@ class Retract(ApiModel):
 
 
 class Observe(ApiModel):
+    """Data that were measured outside the study."""
+
     values: Values
     reason: str | None = None
     again: bool = Field(False, description="The very same values were measured twice.", strict=True)
@@ -137,6 +152,8 @@ class Observe(ApiModel):
 
 
 class Extend(ApiModel):
+    """New limits of a study."""
+
     reason: Reason
     max_rounds: int | str | None = Field(None, description='So many in all, or "none": no limit.')
     deadline: float | str | None = Field(
@@ -146,12 +163,14 @@ class Extend(ApiModel):
 
 
 class Stop(ApiModel):
+    """End of a study by hand."""
+
     reason: Reason
     client: Who = None
 
 
 class Problem(BaseModel):
-    """An error: what programs go by, and what people read."""
+    """An error: a code for programs and a text for people."""
 
     kind: str = Field(description="The class of the error.")
     code: str
@@ -162,4 +181,6 @@ class Problem(BaseModel):
 
 
 class ErrorResponse(BaseModel):
+    """Body of every response with an error."""
+
     error: Problem

@@ -1,6 +1,6 @@
-"""Problems that somebody sends: plain data that can neither run code nor fill the memory.
+"""Validation of problems, rules and names in requests.
 
-Names in paths.
+Problems arrive as plain data that can neither run code nor fill the memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,19 +18,19 @@ InPath = Annotated[str, Path(description="The study's name.", max_length=2000)]
 
 
 async def named(name: InPath) -> str:
-    """A study's name, as it stands in a path: `guard` keeps it in one piece."""
+    """Return the study's name in a path, which `middleware.path_of` keeps in one piece."""
     return check_text("name", unquote(name), "a text, such as 'plate-7'")
 
 
 Name = Annotated[str, Depends(named)]
 
 
-FORBIDDEN = ("module", "qualname")  # of classes that are not combgame's
+FORBIDDEN = ("module", "qualname")  # keys that name classes outside combgame
 SIZES = ("d", "arms", "size", "rows", "columns", "stages", "width", "layers")
 
 
 def problem_of(data: Any, limits: ServerSettings) -> Problem:
-    """A problem as `to_data` writes it, or as a problem file has it."""
+    """Return the problem of a description by `to_data` or of a problem file."""
     if not isinstance(data, Mapping):
         raise invalid_argument(
             "problem", data, "a table, as to_data writes it or as a problem file has it"
@@ -44,7 +44,7 @@ def problem_of(data: Any, limits: ServerSettings) -> Problem:
 
 
 def described(data: Any, limits: ServerSettings) -> Any:
-    """A rule: a name, or what `to_data` wrote."""
+    """Return a rule: a name, or the rule of a description by `to_data`."""
     if isinstance(data, str):
         return data
     check(data, limits)
@@ -52,7 +52,7 @@ def described(data: Any, limits: ServerSettings) -> Any:
 
 
 def check(data: Any, limits: ServerSettings) -> None:
-    """What can be said before anything is made of it."""
+    """Check a description against the limits before any object is made of it."""
     items = 0
     for table in tables(data, limits.nesting):
         items += len(table)
@@ -84,7 +84,7 @@ def check(data: Any, limits: ServerSettings) -> None:
 
 
 def check_time(given: Any, most: float) -> None:
-    """Of an integer programme: making one already solves it."""
+    """Check the time limit of an integer programme, which is solved when it is made."""
     if not isinstance(given, int | float) or not given <= most:
         text = "an integer programme may take {given} seconds, and here at most {most:g}"
         remedy = "give it a time_limit of at most {most:g}"
@@ -92,7 +92,7 @@ def check_time(given: Any, most: float) -> None:
 
 
 def tables(data: Any, nesting: int) -> Iterator[Mapping[str, Any] | list[Any]]:
-    """All tables and lists in some data, as far as they are nested."""
+    """Yield all tables and lists in some data; raise an error if they are nested too deep."""
     around: list[tuple[Any, int]] = [(data, 1)]
     while around:
         one, depth = around.pop()
@@ -107,6 +107,7 @@ def tables(data: Any, nesting: int) -> Iterator[Mapping[str, Any] | list[Any]]:
 
 
 def within(number: int, what: str, most: int) -> None:
+    """Raise an error if a number exceeds its limit."""
     if number > most:
         text = "{number:,} {what} are above this service's limit of {most:,}"
         remedy = "send less at a time, or a smaller problem"

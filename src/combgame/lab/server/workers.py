@@ -1,7 +1,7 @@
-"""The open studies of a storage. Each has a thread of its own, which does what is asked of it in
-turn: neither a slow database nor a long computation holds up the requests of other studies.
+"""The open studies of a storage, and live notifications of their changes.
 
-Who watches studies, and what is new: the number of a study's last event.
+Every study has its own thread, in which its requests run one after the other. Neither a slow
+database nor a long computation delays the requests of other studies.
 """
 
 import asyncio
@@ -18,24 +18,24 @@ from ...storage.transaction import AlreadyApplied, IdempotencyKey, once
 from ..monitor import COMPILED_FROM
 from ..study import Study
 from .errors import too_many
-from .logs import log
 from .registry import StudyRegistry
 from .settings import ServerSettings
+from .telemetry import log
 
 
 class StudyChanged(NamedTuple):
-    """A study has got events up to this number."""
+    """A study has events up to number `seq`."""
 
     name: str
     seq: int
 
 
 class EventBroadcaster:
-    """Tells everybody who watches. It belongs to one event loop."""
+    """Notify subscribers of changes of studies. Belongs to one event loop."""
 
     def __init__(self, most: int, beat: float = 15.0) -> None:
         self.most, self.beat = most, beat
-        self.known: dict[str, int] = {}  # the last event of each study that was heard of
+        self.known: dict[str, int] = {}  # last published event by study
         self.closed = False
         self._watchers: dict[asyncio.Queue[StudyChanged | None], str | None] = {}
 
@@ -44,22 +44,22 @@ class EventBroadcaster:
 
     @property
     def watched(self) -> set[str | None]:
-        """The studies that somebody watches; None: all of them."""
+        """Names of the studies with subscribers; None stands for all studies."""
         return set(self._watchers.values())
 
     def publish(self, name: str, seq: int) -> None:
-        """To whom it concerns, unless it is known."""
+        """Notify the subscribers of a study, unless this event is known already."""
         if self.known.get(name) == seq:
             return
         self.known[name] = seq
         for queue, wanted in self._watchers.items():
             if wanted is None or wanted == name:
-                if queue.full():  # a reader that is slow needs the last one only
+                if queue.full():  # a slow reader needs the last change only
                     queue.get_nowait()
                 queue.put_nowait(StudyChanged(name, seq))
 
     def close(self) -> None:
-        """End every stream, so that a server can stop."""
+        """End every stream, so that the server can stop."""
         self.closed = True
         for queue in self._watchers:
             if queue.full():
@@ -67,13 +67,13 @@ class EventBroadcaster:
             queue.put_nowait(None)
 
     def check_room(self) -> None:
-        """Whether one more may watch."""
+        """Raise an error if there are too many subscribers for one more."""
         if len(self._watchers) >= self.most:
             raise too_many("watchers", self.most)
 
     @contextmanager
     def subscribe(self, name: str | None) -> Iterator[asyncio.Queue[StudyChanged | None]]:
-        """Changes of one study from now on, or of all; None ends them."""
+        """Yield a queue of the changes of one study, or of all (`name` is None); None ends it."""
         queue: asyncio.Queue[StudyChanged | None] = asyncio.Queue(100)
         self._watchers[queue] = name
         try:
@@ -84,7 +84,7 @@ class EventBroadcaster:
     async def stream(
         self, queue: "asyncio.Queue[StudyChanged | None]"
     ) -> AsyncIterator[StudyChanged | None]:
-        """Changes as they come, and None from time to time, while there are none."""
+        """Yield changes as they come, and None every `beat` seconds without changes."""
         while not self.closed:
             try:
                 change = await asyncio.wait_for(queue.get(), self.beat)
@@ -97,32 +97,35 @@ class EventBroadcaster:
 
 
 T = TypeVar("T")
-ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then it is opened again
+ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then reopen the study
 
 
 class StudyWorker:
-    """A study at the desk, and the thread that works on it. users: requests that wait for it."""
+    """A study and the thread that works on it; `users` is the number of requests that use it."""
 
     def __init__(self, name: str) -> None:
         self.name, self.users = name, 0
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="study")
         self.study: Study | None = None
-        self.warm = False  # nothing is compiled any more when it is used
+        self.warm = False  # True once everything is compiled
 
     def close(self) -> None:
+        """Close the study."""
         study, self.study, self.warm = self.study, None, False
         if study is not None:
             study.close()
 
     def leave(self) -> None:
-        """After what still runs."""
+        """Close the study, and end the thread, after the calls that are queued."""
         self.thread.submit(self.close)
         self.thread.shutdown(wait=False)
 
 
 class StudyPool:
-    """All studies of a storage, opened when they are needed. What other processes have written is
-    read before every look, as `Study` does it, so several servers may share a storage.
+    """All studies of a storage, opened on demand.
+
+    Every call reads what other processes have written before, as `Study` does, so several servers
+    may share a storage.
     """
 
     def __init__(self, storage: str, limits: ServerSettings, engine: str = "auto") -> None:
@@ -136,28 +139,30 @@ class StudyPool:
 
     @property
     def open(self) -> int:
-        """How many studies are open."""
+        """Number of open studies."""
         return sum(one.study is not None for one in self._places.values())
 
     # ---- work
 
     async def run_in_pool(self, call: Callable[..., T], *given: Any) -> T:
-        """A call in a thread of the pool."""
+        """Run a call in a thread of the pool."""
         return await _run(self._pool, call, *given)
 
     async def names(self) -> list[str]:
+        """Return the names of all studies."""
         return await self.run_in_pool(self.shelf.names)
 
     async def look(self, name: str, view: Callable[[Study], T]) -> T:
-        """What a view of a study shows. It takes its turn with those who write."""
+        """Return a view of a study; the call waits for its turn in the study's thread."""
         with self._taken(name) as place:
             return await _run(place.thread, self._at, place, view)
 
     async def do(
         self, name: str, verb: Callable[[Study], T], request: IdempotencyKey | None = None
     ) -> T | Any:
-        """What a verb that writes returns; of a request that was made before, what it returned
-        then, as plain data.
+        """Run a verb that writes, and return its result.
+
+        If the request was made before, return its first result instead, as plain data.
         """
         with self._taken(name) as place:
             try:
@@ -169,14 +174,14 @@ class StudyPool:
                     self.changes.publish(name, place.study.seq)
 
     async def aside(self, name: str, view: Callable[[Study], T]) -> T:
-        """A view that takes long: of a study that is opened for it, so that nobody waits."""
+        """Return a view that takes long, without delaying the other requests of the study."""
         async with self._aside:
             return await self.run_in_pool(self._run_isolated, name, view)
 
     async def create(
         self, make: Callable[[str], Study], name: str, request: IdempotencyKey | None = None
     ) -> None:
-        """Make a study; make: from the storage."""
+        """Make a study; `make` takes the URL of the storage."""
         with self._taken(name) as place:
             with suppress(AlreadyApplied):
                 await _run(place.thread, self._make, place, make, request)
@@ -186,10 +191,10 @@ class StudyPool:
     def _at(
         self, place: StudyWorker, view: Callable[[Study], T], request: IdempotencyKey | None = None
     ) -> T:
-        """Another study may be there by now under the name: then that one is meant."""
+        """Run a view, and reopen the study first if another one has its name by now."""
         for last in (False, True):
             try:
-                if request is not None:  # it will be remembered beside the studies
+                if request is not None:  # its key will be stored beside the studies
                     self.shelf.furnish()
                 if place.study is None:
                     place.study = self._opened(place.name)
@@ -239,7 +244,7 @@ class StudyPool:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Close studies that nobody has used for long, and forget names that are none."""
+        """Close the studies that were not used for longest, and forget names without a study."""
         if len(self._places) > self.limits.studies or not all(
             one.study for one in self._places.values()
         ):
@@ -249,9 +254,10 @@ class StudyPool:
                 del self._places[place.name]
                 place.leave()
 
-    # ---- what others write
+    # ---- changes by other processes
 
     async def start(self) -> None:
+        """Start to poll for changes by other processes."""
         self._polling = asyncio.create_task(self._poll())
 
     async def _poll(self) -> None:
@@ -262,7 +268,7 @@ class StudyPool:
                 try:
                     for name, seq in (await self.run_in_pool(self._last, watched)).items():
                         self.changes.publish(name, seq)
-                except StoreError as error:  # whoever asks for something is told
+                except StoreError as error:  # requests get this error themselves
                     log("warning", "unreadable", code=error.code)
 
     def _last(self, watched: set[str | None]) -> dict[str, int]:
@@ -270,7 +276,7 @@ class StudyPool:
         return self.shelf.last(names)
 
     async def stop(self) -> None:
-        """After the last request: close everything."""
+        """Close everything, after the last request."""
         self.changes.close()
         if self._polling is not None:
             self._polling.cancel()
@@ -290,8 +296,9 @@ async def _run(pool: ThreadPoolExecutor, call: Callable[..., T], *given: Any) ->
 
 
 def warm(study: Study) -> None:
-    """Compile what a large study needs, before it is used: a compiler takes seconds, and a
-    transaction that waits for one would keep everybody else from writing.
+    """Compile what a large study needs before its first use.
+
+    Compiling takes seconds, and a transaction that waits for it would block all other writers.
     """
     if study.problem.d >= COMPILED_FROM:
         twin = study.clone()

@@ -49,7 +49,7 @@ class ListedUnionBound(NamedTuple):
     def log_weight(self, best: Floats, rival: Floats) -> float:
         return float(self.chance[differ(best, rival, self.arms, self.sign)])
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         n = differ(best, rival, self.arms, self.sign)
@@ -64,7 +64,7 @@ class ListedUnionBound(NamedTuple):
                     total += offer[r, self.arms[i]]
                 bound = max(bound, total)
             if not bound >= least:
-                value = weigher.evidence_against(best, self.arms, self.sign, n) + self.chance[n]
+                value = weigher.evidence_against_set(best, self.arms, self.sign, n) + self.chance[n]
                 if not value >= least:
                     least = value
                     for a in range(best.size):

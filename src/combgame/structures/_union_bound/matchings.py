@@ -41,7 +41,7 @@ class MatchingUnionBound(NamedTuple):
                 n += 1
         return float(self.chance[n])
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         """Cycles begin with their lowest row."""
@@ -105,7 +105,7 @@ class MatchingUnionBound(NamedTuple):
                     node[depth], option[depth], used[go] = go, 0, 1
                     continue
                 n = exchanged(board, match, node, depth + 1, last, arms, sign)
-                value = weigher.evidence_against(best, arms, sign, n) + self.chance[depth + 1]
+                value = weigher.evidence_against_set(best, arms, sign, n) + self.chance[depth + 1]
                 if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)

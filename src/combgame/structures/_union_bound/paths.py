@@ -45,7 +45,7 @@ class PathUnionBound(NamedTuple):
                     break
         return float(self.chance[begin, end])
 
-    def least_evidence(
+    def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
         first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
@@ -97,7 +97,7 @@ class PathUnionBound(NamedTuple):
                     option[depth] = first[u]
                     continue
                 n = self.list_detour(along, place, begin, via, depth + 1)
-                value = weigher.evidence_against(best, arms, sign, n) + self.chance[begin, u]
+                value = weigher.evidence_against_set(best, arms, sign, n) + self.chance[begin, u]
                 if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)

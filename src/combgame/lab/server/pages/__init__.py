@@ -1,5 +1,6 @@
-"""The page of the service: made on the server, with a little script that keeps it up to date. It
-works without script too.
+"""Web pages of the service, rendered on the server.
+
+A small script keeps the pages up to date; they also work without it.
 """
 
 from .router import refused, router

@@ -1,4 +1,4 @@
-"""Addresses that ask for a reason: fail, release, take back, stop, give more."""
+"""Actions that need a reason: fail, release, retract, stop, extend."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from .wording import PAGE
 router = APIRouter(include_in_schema=False)
 
 
-REASONS = {  # and who may give one
+REASONS = {  # role that each action needs
     "fail": RoleContext.measure,
     "release": RoleContext.measure,
     "retract": RoleContext.measure,
@@ -57,7 +57,7 @@ async def _reason(
                 "open": {one["round"]: one for one in now.open_rounds()},
             }
 
-    look = desk.aside if what == "retract" else desk.look  # all rounds take longer
+    look = desk.aside if what == "retract" else desk.look  # reading all rounds takes longer
     it = await look(name, view)
     last: dict[int, list[dict[str, Any]]] = {}
     for row in it["told"]:
@@ -83,6 +83,7 @@ async def _reason(
 async def reason_page(
     request: Request, desk: At, person: Reader, name: Name, what: str
 ) -> Response:
+    """Show the form of an action."""
     if what not in REASONS:
         raise HTTPException(404)
     if not person.may(REASONS[what]):
@@ -99,7 +100,7 @@ async def _done(
     verb: Callable[[Study, Mapping[str, str]], Any],
     done: str,
 ) -> Response:
-    """Do what a form with a reason says; or show it again, with what is wrong."""
+    """Do what a form says, or show the form again with the error."""
     form = await request.form()
     fields = {key: str(one) for key, one in form.items()}
     try:
@@ -116,7 +117,7 @@ async def _done(
 
 
 def _round(fields: Mapping[str, str]) -> Todo:
-    """The round that a form is about, as it was when the form was shown."""
+    """Return the round of a form, with the mark that it had when the form was shown."""
     number = whole_of(fields.get("round", ""))
     if number is None:
         raise InputError("no-round", "no round was named", remedy="give its number")
@@ -132,6 +133,7 @@ def _why(fields: Mapping[str, str]) -> str:
 
 @router.post("/studies/{name}/fail")
 async def fail(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Report that a round failed."""
     form = await request.form()
     retry = form.get("again") != "no"
 
@@ -144,6 +146,8 @@ async def fail(request: Request, desk: At, person: Measurer, name: Name) -> Resp
 
 @router.post("/studies/{name}/release")
 async def release(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Release a round, so that the next user who asks gets it."""
+
     def verb(one: Study, fields: Mapping[str, str]) -> None:
         one.fail(_round(fields), f"released: {_why(fields)}", True, person.name)
 
@@ -152,6 +156,8 @@ async def release(request: Request, desk: At, person: Measurer, name: Name) -> R
 
 @router.post("/studies/{name}/retract")
 async def retract(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Retract the results of a round."""
+
     def verb(one: Study, fields: Mapping[str, str]) -> None:
         one.retract(_round(fields), _why(fields), client=person.name)
 
@@ -160,6 +166,8 @@ async def retract(request: Request, desk: At, person: Measurer, name: Name) -> R
 
 @router.post("/studies/{name}/stop")
 async def stop(request: Request, desk: At, person: Admin, name: Name) -> Response:
+    """Stop the study."""
+
     def verb(one: Study, fields: Mapping[str, str]) -> None:
         one.stop(_why(fields), person.name)
 
@@ -168,6 +176,8 @@ async def stop(request: Request, desk: At, person: Admin, name: Name) -> Respons
 
 @router.post("/studies/{name}/more")
 async def more(request: Request, desk: At, person: Admin, name: Name) -> Response:
+    """Raise the limits of the study."""
+
     def verb(one: Study, fields: Mapping[str, str]) -> None:
         rounds = whole_of(fields.get("max_rounds", "").strip())
         if fields.get("max_rounds", "").strip() and rounds is None:

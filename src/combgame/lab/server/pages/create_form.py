@@ -1,27 +1,39 @@
-"""The form that begins a study: fields as people fill them in, read to a problem and its settings,
-and what to expect of it.
-"""
+"""The form that makes a study: routes, fields, and the plan that is shown before."""
 
+import asyncio
 import csv
 import io
 import json
 import math
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from fastapi import APIRouter, Response
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
 from ...._messages import safe_str
-from ....errors import CombGameError, InputError
+from ....errors import CombGameError, InputError, invalid_argument
 from ....problem import Problem
 from ....rewards import Bernoulli, Bounded, Gaussian
 from ....rewards.base import RewardsBase
 from ....simulation.plan import plan as make_plan
 from ....structures import Arms, Paths, SpanningTrees, StructureBase, Subsets
 from ....tables.cells import NumberFormat, number
+from ...study import Study
+from ..auth import User
+from ..errors import code_of
 from ..settings import ServerSettings
 from ..validation import problem_of, within
+from . import views
+from .rendering import Admin, At, back, page
 from .wording import PAGE
+
+router = APIRouter(include_in_schema=False)
+PLANNING = 20.0  # seconds after which the page is sent without a plan
 
 RISKS = {
     "0.1": "1 in 10: a first look",
@@ -63,28 +75,29 @@ USUAL = {
     "level": "",
 }
 COLUMN = ("arm", "arms", "name", "names", "variant", "variants")
-# of plans: above it, it takes longer than somebody waits
+# arms: above this number, a plan would take too long
 PLANNED = 300
 EASY = 1e-9
-LEVELLED = 1.4  # times the rounds, where they have levels: 1.3 to 1.5 (docs/plates.md)
+LEVELLED = 1.4  # factor on the rounds with batch effects: 1.3 to 1.5 (docs/plates.md)
 
 
 @dataclass
 class StudyForm:
-    """What a form says: its fields, the problem and the settings, and what is wrong with which."""
+    """Content of a form: its fields, their problem and settings, and error messages by field."""
 
     fields: dict[str, str]
     problem: Problem | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-    wrong: dict[str, str] = field(default_factory=dict)  # by field
+    wrong: dict[str, str] = field(default_factory=dict)
 
     @property
     def fits(self) -> bool:
+        """True if the form describes a study."""
         return self.problem is not None and not self.wrong
 
 
 def begun(fields: Mapping[str, str], limits: ServerSettings, file: bytes = b"") -> StudyForm:
-    """file: a problem file, which says what else the form would."""
+    """Return the content of a form; an uploaded problem file replaces the fields of the problem."""
     known = {key: str(fields.get(key, usual)) for key, usual in USUAL.items()}
     made = StudyForm(known)
     read = FormFields(made)
@@ -105,20 +118,22 @@ def begun(fields: Mapping[str, str], limits: ServerSettings, file: bytes = b"") 
     return made
 
 
-class _Wrong(Exception):  # noqa: N818  (it never leaves this module)
-    """A field is wrong, and said so."""
+class _Wrong(Exception):  # noqa: N818
+    """Raised when a field is wrong and its error message is stored."""
 
 
 class FormFields:
-    """Fields read one after the other, with what is wrong kept beside each."""
+    """Reader of the fields, which stores error messages by field."""
 
     def __init__(self, made: StudyForm) -> None:
         self.made = made
 
     def text(self, key: str) -> str:
+        """Return a field without surrounding blanks."""
         return self.made.fields[key].strip()
 
     def need(self, key: str, what: str) -> str:
+        """Return a field, which must not be empty."""
         said = self.text(key)
         if not said:
             self.made.wrong[key] = what
@@ -126,6 +141,7 @@ class FormFields:
         return said
 
     def real(self, key: str, low: float, high: float) -> float | None:
+        """Return a field as a number between two limits, or None if it is empty or wrong."""
         said = self.text(key)
         if not said:
             return None
@@ -143,6 +159,7 @@ class FormFields:
         return None
 
     def count(self, key: str, least: int) -> int | None:
+        """Return a field as an integer of at least `least`, or None if it is empty or wrong."""
         said = self.text(key)
         if not said:
             return None
@@ -153,9 +170,9 @@ class FormFields:
 
 
 def names_of(text: str) -> list[str]:
-    """Names pasted in a column: the first cell of every line, each once.
+    r"""Return the names in pasted cells: the first cell of every line, without duplicates.
 
-    >>> names_of("variant\\nwt\\nA12G\\t0.4\\n\\nwt\\n"), names_of("a, b, c")
+    >>> names_of("variant\nwt\nA12G\t0.4\n\nwt\n"), names_of("a, b, c")
     (['wt', 'A12G'], ['a', 'b', 'c'])
     """
     lines = [line for line in text.replace("\r", "\n").split("\n") if line.strip()]
@@ -169,9 +186,9 @@ def names_of(text: str) -> list[str]:
 
 
 def edges_of(text: str) -> list[tuple[str, ...]]:
-    """Edges pasted as lines: from, to and, if it has one, a name.
+    r"""Return the edges in pasted lines: tail, head and optionally a name.
 
-    >>> edges_of("s a\\na, t, the last\\n")
+    >>> edges_of("s a\na, t, the last\n")
     [('s', 'a'), ('a', 't', 'the last')]
     """
     made: list[tuple[str, ...]] = []
@@ -259,7 +276,7 @@ def _rewards(read: FormFields) -> RewardsBase:
 
 
 def _from_file(file: bytes, limits: ServerSettings) -> Problem:
-    """A problem file (TOML), or the same as JSON."""
+    """Return the problem of a problem file (TOML or JSON)."""
     try:
         text = file.decode("utf-8-sig")
         data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
@@ -274,8 +291,9 @@ def _from_file(file: bytes, limits: ServerSettings) -> Problem:
 
 
 def expected(made: StudyForm) -> dict[str, Any] | None:
-    """The plan, if the form says what difference matters: rounds to expect, as plain data, for the
-    tolerance and the budget of the form; None where nothing was supposed.
+    """Return the rounds to expect as plain data, or None if no plan is possible.
+
+    A plan needs the gap of the form, and is made for the form's tolerance and budget.
     """
     problem, read = made.problem, FormFields(made)
     gap = read.real("gap", 0.0, math.inf)
@@ -290,7 +308,7 @@ def expected(made: StudyForm) -> dict[str, Any] | None:
         made.wrong["guess"] = "To plan, say roughly by how much single values vary."
         return None
     if isinstance(rewards, Gaussian):
-        rewards = Gaussian(rewards.sigma)  # without levels, of which no limit is known
+        rewards = Gaussian(rewards.sigma)  # with batch effects, no stopping time is known
     if isinstance(rewards, Bernoulli):
         middle = 0.5
     elif isinstance(rewards, Bounded):
@@ -321,7 +339,7 @@ def expected(made: StudyForm) -> dict[str, Any] | None:
     if any(row["limit"] is None for row in rows):
         return None
     levels, most = problem.rewards.has_batch_effect(), made.settings["max_rounds"]
-    # every arm is measured so often, whatever comes out
+    # rounds in which every arm gets its minimum of values, whatever the results
     start = made.settings["min_replicates"] * math.ceil(problem.d / problem.actions.max_size())
     rounds, half = (max(row["limit"] * (LEVELLED if levels else 1.0), float(start)) for row in rows)
     return {
@@ -337,7 +355,7 @@ def expected(made: StudyForm) -> dict[str, Any] | None:
 
 
 def budget(rounds: float, half: float, most: int) -> str:
-    """What a budget is good for; a plan is right to a factor of two or so.
+    """Return what a budget suffices for; a plan is accurate to a factor of about two.
 
     >>> [budget(100.0, 400.0, most) for most in (40, 150, 250, 1000)]
     ['few', 'perhaps', 'not half', 'enough']
@@ -350,7 +368,7 @@ def budget(rounds: float, half: float, most: int) -> str:
 
 
 def fields_of(problem: Problem) -> dict[str, str]:
-    """The form that would make a problem, as far as it can."""
+    """Return the fields of a form that would make a problem, as far as the form can."""
     rewards, fields = problem.rewards, dict[str, str]()
     fields["goal"] = problem.goal
     if isinstance(rewards, Bernoulli):
@@ -372,3 +390,80 @@ def fields_of(problem: Problem) -> dict[str, str]:
         fields["names"] = "\n".join(problem.names or map(str, range(problem.d)))
         fields |= {"find": str(one.max_size()), "play": str(problem.actions.max_size())}
     return fields
+
+
+@router.get("/new")
+async def new(request: Request, desk: At, person: Admin) -> Response:
+    """Show the form, optionally with the fields of an existing study."""
+    fields = dict(USUAL)
+    like = request.query_params.get("like", "")
+    if like:
+        fields |= await desk.look(like, lambda one: fields_of(one.problem))
+    for key in ("noise", "level"):
+        fields[key] = request.query_params.get(key, fields[key])
+    return _begin(request, person, StudyForm(fields))
+
+
+@router.post("/new")
+async def create(request: Request, desk: At, person: Admin) -> Response:
+    """Make the study, or show the form again with the plan and the errors."""
+    form = await request.form()
+    fields = {key: str(one) for key, one in form.items() if not isinstance(one, UploadFile)}
+    upload = form.get("file")
+    file = await upload.read() if isinstance(upload, UploadFile) else b""
+    made = await desk.run_in_pool(begun, fields, desk.limits, file)
+    plan = None
+    if made.fits:
+        with suppress(TimeoutError):
+            plan = await asyncio.wait_for(desk.run_in_pool(expected, made), PLANNING)
+    if not made.fits or made.problem is None or form.get("do") != "create":
+        return _begin(request, person, made, plan, shown=True)
+    name, problem = fields["name"].strip(), made.problem
+
+    def make(storage: str) -> Study:
+        return Study(
+            problem,
+            storage=storage,
+            name=name,
+            client=person.name,
+            engine=desk.engine,
+            timeout=desk.limits.lock_timeout_s,
+            planned_rounds=None if plan is None else min(plan["rounds"], plan["most"] or math.inf),
+            **made.settings,
+        )
+
+    try:
+        if name in (".", ".."):
+            raise invalid_argument("name", name, "a text, such as 'plate-7'")
+        await desk.create(make, name)
+    except CombGameError as error:
+        if code_of(error) == 503:
+            raise
+        made.wrong["name" if error.code in ("study-exists", "must-be") else "problem"] = (
+            error.render(PAGE)
+        )
+        return _begin(request, person, made, plan, shown=True)
+    return back(name, "created")
+
+
+def _begin(
+    request: Request,
+    person: User,
+    made: StudyForm,
+    plan: Any = None,
+    shown: bool = False,
+) -> Response:
+    return page(
+        request,
+        "new.html",
+        person,
+        422 if made.wrong else 200,
+        here="new",
+        made=made,
+        plan=plan,
+        shown=shown and made.fits,
+        said=views.about(made.problem, made.settings) if made.fits else None,
+        risks=RISKS,
+        noises=NOISES,
+        kinds=KINDS,
+    )

@@ -1,7 +1,6 @@
-"""Templates filled in: every text is escaped, and the pictures of `lab/report/` are all that is
-not.
+"""Rendering of the pages' templates, and what the routes of the pages share.
 
-What the addresses of the page share: who asks, the desk, and the way back.
+Every text is escaped; only the figures of `lab/report/` are inserted as they are.
 """
 
 import hashlib
@@ -28,7 +27,7 @@ from . import views
 
 HERE = Path(__file__).parent
 STATIC = "/static"
-DONE = {  # what was done, as the page after it says
+DONE = {  # confirmations of actions
     "stored": "{} stored.",
     "outside": "Stored as number {}, by which it can be taken back.",
     "failed": "Round {} failed; it is asked again.",
@@ -43,17 +42,20 @@ DONE = {  # what was done, as the page after it says
 
 
 class RoleContext:
-    """Which role may do what."""
+    """Role that every action needs, for the templates."""
 
     read, measure, manage, create = "read", "measure", "admin", "admin"
 
 
 def study_path(name: str) -> str:
+    """Return the path of a study's page."""
     return f"/studies/{in_path(name)}"
 
 
 def when(at: float, age: bool = False) -> Markup:
-    """A moment, in UTC; a script turns it into the reader's zone, or into how long ago it was.
+    """Return a time in UTC as an HTML element.
+
+    A script shows it in the reader's time zone, or (`age`) as the time that has passed since then.
 
     >>> print(when(0.0))
     <time datetime="1970-01-01T00:00:00Z">1970-01-01 00:00 UTC</time>
@@ -78,7 +80,7 @@ TEMPLATES.globals |= {"version": __version__, "static": STATIC, "roles": RoleCon
 def page(
     request: Request, template: str, person: User | None, status: int = 200, **known: Any
 ) -> HTMLResponse:
-    """A page for somebody."""
+    """Return a page for a user."""
     field = Markup('<input type="hidden" name="csrf" value="{}">').format(
         "" if person is None else person.form_token
     )
@@ -94,7 +96,10 @@ def page(
 
 
 def done(request: Request) -> str:
-    """What was done just now: a code and a number in the address, and nothing else of it."""
+    """Return the confirmation of the last action.
+
+    The address names it by a code and a number, and no other text of the address is shown.
+    """
     said = DONE.get(request.query_params.get("done", ""), "")
     n = request.query_params.get("n", "0")[:12]
     if not said or not n.isdecimal():
@@ -108,6 +113,7 @@ Admin = Annotated[User, Depends(allowed("admin"))]
 
 
 def desk_of(request: Request) -> StudyPool:
+    """Return the pool of studies."""
     desk: StudyPool = request.app.state.desk
     return desk
 
@@ -116,6 +122,7 @@ At = Annotated[StudyPool, Depends(desk_of)]
 
 
 def kept_of(request: Request) -> views.ViewCache:
+    """Return the cache of views."""
     if not hasattr(request.app.state, "kept"):
         request.app.state.kept = views.ViewCache()
     kept: views.ViewCache = request.app.state.kept
@@ -123,12 +130,12 @@ def kept_of(request: Request) -> views.ViewCache:
 
 
 def back(name: str, done: str = "", n: int = 0) -> Response:
-    """To the page of a study, after something was done."""
+    """Redirect to the page of a study after an action."""
     return RedirectResponse(study_path(name) + (f"?done={done}&n={n}" if done else ""), 303)
 
 
 def attached(content: str | bytes, kind: str, file: str) -> Response:
-    """A file to keep, under a name that every system can have."""
+    """Return a file to download, with a name that every system accepts."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_. ") else "_" for c in file)
     whole = f"attachment; filename=\"{short(plain, 80)}\"; filename*=UTF-8''{quote(file, safe='')}"
     header = whole.encode("ascii", "ignore").decode()
@@ -136,7 +143,7 @@ def attached(content: str | bytes, kind: str, file: str) -> Response:
 
 
 def once_of(request: Request, form: Any, person: User, said: str) -> Once | None:
-    """The same form sent twice is done once."""
+    """Return the idempotency key of a form, so that a form that is sent twice takes effect once."""
     key = str(form.get("once", ""))[:100]
     if not key:
         return None
@@ -146,4 +153,5 @@ def once_of(request: Request, form: Any, person: User, said: str) -> Once | None
 
 
 def whole_of(text: str) -> int | None:
+    """Return the integer that a text consists of, or None."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None

@@ -1,4 +1,4 @@
-"""Addresses to take rounds and to enter what came out: shown first, then stored."""
+"""Pages that take rounds and enter results, which are shown before they are stored."""
 
 import json
 from collections.abc import Mapping
@@ -26,14 +26,15 @@ from .wording import PAGE
 
 router = APIRouter(include_in_schema=False)
 SHOWN = 300  # rows of a preview
-LARGEST = 1_500_000  # characters of a preview, which comes back to be stored
-LOOKED = 5000  # events in which the same values are looked for
-MANY = 96  # rounds that are taken at once
+LARGEST = 1_500_000  # characters of the values in a preview, which the form sends back
+LOOKED = 5000  # events that are searched for the same values
+MANY = 96  # rounds that one request may take
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 @router.post("/studies/{name}/ask")
 async def ask(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Take rounds in addition to those that the user has."""
     form = await request.form()
     more = min(max(whole_of(str(form.get("n", "1"))) or 1, 1), MANY)
 
@@ -48,7 +49,7 @@ async def ask(request: Request, desk: At, person: Measurer, name: Name) -> Respo
 
 
 def rounds_of(study: Study, person: User, which: int | None, everything: bool) -> list[Round]:
-    """The rounds that are to be entered: one, those of somebody, or all that are open."""
+    """Return the open rounds to enter: one of them, those of the user, or all."""
     pending = study.pending
     if which is not None:
         return [one for one in pending if one.id == which]
@@ -59,6 +60,7 @@ def rounds_of(study: Study, person: User, which: int | None, everything: bool) -
 
 @router.get("/studies/{name}/enter")
 async def enter(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Show the form for results."""
     which = whole_of(request.query_params.get("round", ""))
     everything = bool(request.query_params.get("all"))
     return await _enter(request, desk, person, name, which, everything)
@@ -74,7 +76,7 @@ async def _enter(
     error: str = "",
     given: Mapping[str, str] | None = None,
 ) -> Response:
-    """The table of the round; error, given: what was wrong with what was entered."""
+    """Return the form for results, after an error with what was entered."""
     rounds = await desk.look(name, lambda one: rounds_of(one, person, which, everything))
     query = f"round={which}" if which is not None else "all=1" if everything else ""
     return page(
@@ -94,6 +96,7 @@ async def _enter(
 
 @router.get("/studies/{name}/sheet.{form}")
 async def sheet(request: Request, desk: At, person: Measurer, name: Name, form: str) -> Response:
+    """Download a sheet for the results, as xlsx or CSV."""
     which = whole_of(request.query_params.get("round", ""))
     mine = bool(request.query_params.get("mine"))
     rounds = await desk.look(name, lambda one: rounds_of(one, person, which, not mine))
@@ -105,6 +108,7 @@ async def sheet(request: Request, desk: At, person: Measurer, name: Name, form: 
 
 @router.post("/studies/{name}/preview")
 async def preview(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Show the results of a form, a paste or a file before they are stored."""
     form = await request.form()
     fields = {key: str(one) for key, one in form.items() if not isinstance(one, UploadFile)}
     which, everything = whole_of(fields.get("round", "")), bool(fields.get("all"))
@@ -182,7 +186,7 @@ def _uploaded(study: Study, raw: bytes, most: int) -> RawTable:
 
 
 def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> RawTable:
-    """What was typed or pasted."""
+    """Return the table of what was typed or pasted."""
     if "paste" in fields:
         return entering.pasted(fields["paste"], study.problem, rounds)
     typed = {
@@ -208,7 +212,7 @@ def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> Ra
 
 
 def _gone(rounds: list[Round], fields: Mapping[str, str]) -> list[int]:
-    """The rounds for which something was typed, and that are not open any more."""
+    """Return the rounds for which something was typed and that are not open any more."""
     typed = {
         int(parts[1])
         for key, text in fields.items()
@@ -219,12 +223,13 @@ def _gone(rounds: list[Round], fields: Mapping[str, str]) -> list[int]:
 
 
 def marks_of(fields: Mapping[str, str]) -> dict[int, str]:
-    """The marks of the rounds that a form had when it was shown."""
+    """Return the marks that the rounds had when the form was shown."""
     marks = {whole_of(key[5:]): text for key, text in fields.items() if key.startswith("mark-")}
     return {number: mark_of(text or None) for number, text in marks.items() if number is not None}
 
 
 def known_of(study: Study) -> StudyContext:
+    """Return the data of a study that new values are compared with."""
     with study.moment() as now:
         status = now.status
         return StudyContext(
@@ -249,7 +254,7 @@ def _json(entry: Any) -> Any:
 
 
 def _told(text: str) -> dict[int, dict[int, Any]]:
-    """What `preview` showed, as it comes back."""
+    """Return the values that `preview` put into the form."""
 
     def entry(x: Any) -> Any:
         return (x["mean"], x["n"]) if isinstance(x, dict) else x
@@ -265,7 +270,7 @@ def _told(text: str) -> dict[int, dict[int, Any]]:
 
 
 def _marks(text: str) -> dict[int, str]:
-    """And of which rounds."""
+    """Return the marks that `preview` put into the form."""
     try:
         return {int(number): mark_of(mark or None) for number, mark in json.loads(text).items()}
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
@@ -276,6 +281,7 @@ def _marks(text: str) -> dict[int, str]:
 
 @router.post("/studies/{name}/results")
 async def results(request: Request, desk: At, person: Measurer, name: Name) -> Response:
+    """Store the results that `preview` has shown."""
     form = await request.form()
     said = str(form.get("told", ""))
     told, marks = _told(said), _marks(str(form.get("marks", "")))
@@ -302,7 +308,7 @@ async def results(request: Request, desk: At, person: Measurer, name: Name) -> R
 
 
 def _blank(x: Any) -> bool:
-    """Whether a value, or a replicate, is missing."""
+    """Return True if a value, or one of its replicates, is missing."""
     return x is None or (isinstance(x, list) and None in x)
 
 
@@ -338,4 +344,5 @@ async def _outside(
 
 @router.get("/studies/{name}/outside")
 async def outside_page(request: Request, person: Measurer, name: Name) -> Response:
+    """Show the form for data from outside."""
     return await _outside(request, person, name)

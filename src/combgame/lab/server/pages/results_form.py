@@ -1,6 +1,4 @@
-"""What people type, paste or upload, read to a table; and what of it looks odd, before anything is
-stored.
-"""
+"""Parsing of results that are typed, pasted or uploaded, and warnings before they are stored."""
 
 import math
 import re
@@ -11,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....engine.state import Floats
-from ....errors import CombGameError, InputError
+from ....errors import InputError
 from ....problem import Problem
 from ....rewards import Bernoulli
 from ....tables import ParsedTable, RawTable, known_column, read_table
@@ -22,15 +20,15 @@ from ...outliers import ALONE, ENOUGH, gathered, outliers
 from ...round import Entry, Round, pulls, split
 from .wording import PAGE
 
-FAR = 4.0  # standard errors from the mean so far, from which a value is shown as odd
-FAR_OFF = math.erfc(FAR / math.sqrt(2.0))  # the chance that a Gaussian value is that far off
+FAR = 4.0  # standard errors from the mean so far, above which a value looks odd
+FAR_OFF = math.erfc(FAR / math.sqrt(2.0))  # probability that a Gaussian value is that far off
 PARTS = re.compile(r"[;\n]")
 
 
 class ParsedRow(NamedTuple):
-    """A value as it was understood, and what is odd about it."""
+    """A value as it was read, and why it looks odd. Data from outside have round 0."""
 
-    round: int  # 0: of data from outside
+    round: int
     arm: int
     name: str
     entry: Entry
@@ -39,17 +37,22 @@ class ParsedRow(NamedTuple):
 
 
 class ParsedResults(NamedTuple):
-    """What would be stored, and what to look at before."""
+    """Results as they would be stored, with warnings.
+
+    `form` describes how the table was read, `notes` are warnings about the results as a whole,
+    `marks` has the marks of the rounds where they are known, and `twice` is True if values seem to
+    be duplicates, which the user must confirm.
+    """
 
     rows: list[ParsedRow]
-    form: str  # how the table was read, in a sentence
-    notes: list[str]  # what is odd about all of it
-    marks: dict[int, str]  # of the rounds that are meant, where they are known
-    twice: bool = False  # values seem to be there twice: to be confirmed
+    form: str
+    notes: list[str]
+    marks: dict[int, str]
+    twice: bool = False
 
     @property
     def values(self) -> dict[int, dict[int, Any]]:
-        """By round and arm, as `tell_many` takes them."""
+        """Values by round and arm, as `Study.tell_many` takes them."""
         made: dict[int, dict[int, Any]] = {}
         for row in self.rows:
             entry = row.entry
@@ -60,11 +63,12 @@ class ParsedResults(NamedTuple):
 
     @property
     def odd(self) -> int:
+        """Number of values that look odd."""
         return sum(bool(row.odd) for row in self.rows)
 
 
 def typed(fields: Mapping[tuple[int, str], str]) -> RawTable:
-    """Fields of a form, by round and the name of the arm; several values with semicolons."""
+    """Return the table of form fields by round and arm; semicolons separate several values."""
     lines = [
         [str(number), name, part.strip()]
         for (number, name), text in fields.items()
@@ -77,8 +81,10 @@ def typed(fields: Mapping[tuple[int, str], str]) -> RawTable:
 
 
 def pasted(text: str, problem: Problem, rounds: Sequence[Round]) -> RawTable:
-    """Cells of a spreadsheet: a whole table with titles; or names with values beside them; or
-    values alone, in the order of the arms of the round.
+    """Return the table of pasted cells.
+
+    The cells are a whole table with column titles, or names with values beside them, or values
+    alone in the order of the arms of the rounds.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
@@ -103,7 +109,7 @@ def pasted(text: str, problem: Problem, rounds: Sequence[Round]) -> RawTable:
 
 
 def _in_round(grid: RawTable, words: list[str], rounds: Sequence[Round]) -> RawTable:
-    """A table with titles that need not say of which round it is, if there is only one."""
+    """Return a table with titles, which needs a column of rounds only if there are several."""
     if "round" in words or not rounds:
         return grid
     if len(rounds) != 1:
@@ -113,7 +119,7 @@ def _in_round(grid: RawTable, words: list[str], rounds: Sequence[Round]) -> RawT
 
 
 def _in_order(cells: list[list[str]], rounds: Sequence[Round]) -> list[list[str]]:
-    """Values alone: a column, or a line per round."""
+    """Return the table of values alone: a column, or a line per round."""
     places = [
         (one.id, name)
         for one in rounds
@@ -146,15 +152,18 @@ def _which_round(rounds: Sequence[Round]) -> InputError:
 
 
 class StudyContext(NamedTuple):
-    """What is known of a study, to compare new values with."""
+    """Data of a study that new values are compared with.
+
+    `rounds` are the open rounds by number, `prints` the rounds by the fingerprints of their values.
+    With batch effects, `within` has the values so far, as `outliers.gathered` takes them.
+    """
 
     problem: Problem
     name: str
-    estimates: Sequence[Any]  # `status.estimates`
-    noise: Any  # `status.noise`
-    rounds: Mapping[int, Round]  # those that are open
-    prints: Mapping[str, int]  # by the fingerprint of values: the round that has them
-    # where rounds have levels, the values so far, as `outliers.gathered` takes them
+    estimates: Sequence[Any]
+    noise: Any
+    rounds: Mapping[int, Round]
+    prints: Mapping[str, int]
     within: Mapping[int, Floats]
 
 
@@ -167,9 +176,29 @@ def understood(
     file: bool = False,
     marks: Mapping[int, str] = MappingProxyType({}),
 ) -> ParsedResults:
-    """What a table says, with all that is odd about it. again: values may be there twice; file: it
-    was uploaded, so how it was read is of interest. marks: of the rounds as they were shown, where
-    the table has none.
+    """Return the results of a table, with everything about them that looks odd.
+
+    Parameters
+    ----------
+    grid : RawTable
+        The table.
+    known : StudyContext
+        Data to compare the values with.
+    decimal : str, optional
+        Decimal mark of the numbers.
+    outside : bool, default=False
+        True for data from outside the study.
+    again : bool, default=False
+        True if the user has confirmed that duplicates were measured twice.
+    file : bool, default=False
+        True if the table was uploaded; the result then describes how it was read.
+    marks : mapping, optional
+        Marks of the rounds as they were shown, for tables without marks.
+
+    Returns
+    -------
+    ParsedResults
+        Values and warnings.
     """
     sheet = read_table(grid, known.problem, known.name, not outside, decimal)
     rows: list[ParsedRow] = []
@@ -201,7 +230,7 @@ def understood(
 
 
 def _twice(sheet: ParsedTable, known: StudyContext, rows: Iterable[ParsedRow]) -> list[str]:
-    """Values that seem to be there twice: in the table, or in another round."""
+    """Return warnings about values that appear twice in the table, or also in another round."""
     said = [] if sheet.repeated is None else [sheet.repeated.render(PAGE)]
     told: dict[int, dict[int, Entry]] = {}
     for row in rows:
@@ -212,7 +241,7 @@ def _twice(sheet: ParsedTable, known: StudyContext, rows: Iterable[ParsedRow]) -
 
 
 def _of_round(known: StudyContext, number: int, entries: Mapping[int, Entry]) -> list[str]:
-    """What is missing of a round, or too much."""
+    """Return warnings about missing and surplus values of a round."""
     one = known.rounds.get(number)
     if one is None:
         return [
@@ -248,7 +277,8 @@ def _row(known: StudyContext, number: int, arm: int, entry: Entry) -> ParsedRow:
 
 
 def shown(entry: Entry) -> str:
-    """
+    """Return an entry as text.
+
     >>> shown(0.5), shown([0.5, 0.25]), shown({"mean": 0.5, "n": 4}), shown(None)
     ('0.5', '0.5; 0.25', '0.5 (mean of 4)', '')
     """
@@ -262,7 +292,7 @@ def shown(entry: Entry) -> str:
 
 
 def _odd(known: StudyContext, arm: int, entry: Entry) -> str:
-    """Whether it is far from what was seen so far: a heuristic, for people to look at."""
+    """Return why a value looks far from the values so far, or an empty text (a heuristic)."""
     if isinstance(known.problem.rewards, Bernoulli) or known.problem.rewards.has_batch_effect():
         return ""
     mean, n, spread = _usual(known, arm)
@@ -278,7 +308,7 @@ def _odd(known: StudyContext, arm: int, entry: Entry) -> str:
 
 
 def _slip(value: float, expected: float, error: float) -> str:
-    """The value without a slip of the point, if that is near what is expected."""
+    """Return the value without a misplaced decimal point, if that is near the expected value."""
     for factor in (10.0, 100.0, 1000.0):
         for scaled in (value / factor, value * factor):
             if abs(scaled - expected) <= FAR * error:
@@ -289,8 +319,9 @@ def _slip(value: float, expected: float, error: float) -> str:
 def _odd_within(
     known: StudyContext, told: Mapping[int, Mapping[int, Entry]]
 ) -> dict[tuple[int, int], str]:
-    """The same where rounds have levels of their own, by round and arm: values are compared with
-    what all others let expect, those that are told with them too.
+    """Return warnings by round and arm for problems with batch effects.
+
+    Every value is compared with what all other values predict, including the other new ones.
     """
     problem, plays = known.problem, dict(known.within)
     for number, entries in told.items():
@@ -319,14 +350,16 @@ def _odd_within(
 
 
 def _usual(known: StudyContext, arm: int) -> tuple[float, int, float]:
-    """The mean so far, of how many values, and how much one value varies; of an arm without
-    values, those of all arms.
+    """Return the mean so far, its number of values, and the standard deviation of one value.
+
+    An arm without values gets the mean over all arms, and the range of their means is added to the
+    standard deviation.
     """
     have = [one for one in known.estimates if one.n]
     noise = known.noise
     spread = 0.0
     if noise is not None:
-        spread = max(noise.observed or 0.0, noise.stated or 0.0)
+        spread = max(noise.estimated_sigma or 0.0, noise.stated_sigma or 0.0)
     one = known.estimates[arm]
     if not have or not spread:
         return 0.0, 0, 0.0
@@ -336,8 +369,3 @@ def _usual(known: StudyContext, arm: int) -> tuple[float, int, float]:
     middle = sum(means) / len(means)
     wide = max(means) - min(means)
     return middle, 0, spread + wide
-
-
-def said(error: CombGameError) -> str:
-    """An error as the page says it."""
-    return error.sentence.render(PAGE)

@@ -1,4 +1,4 @@
-"""All addresses of the page; what was refused, as a page; and its own files."""
+"""All routes of the web pages, with log-in, static files and error pages."""
 
 from urllib.parse import quote
 
@@ -7,24 +7,67 @@ from fastapi.responses import FileResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ....errors import CombGameError
+from ....errors import AccessError, CombGameError
+from ..auth import Authenticator
 from ..errors import code_of
 from . import actions as reasons
-from . import create as starting
-from . import login as entrance
+from . import create_form as starting
 from . import results as measuring
 from . import studies as looking
-from .rendering import HERE, STATIC, page
+from .rendering import HERE, STATIC, Reader, page
 from .wording import PAGE
 
 router = APIRouter(include_in_schema=False)
 FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-for part in (entrance, starting, looking, measuring, reasons):  # the last takes what is left
-    router.include_router(part.router)
+
+
+@router.get("/login")
+async def log_in_page(request: Request, next: str = "/") -> Response:
+    """Show the log-in form, or redirect if the user is logged in."""
+    people: Authenticator = request.app.state.people
+    if not people.needed or await people.who(request) is not None:
+        return RedirectResponse(_inside(next), 303)
+    return page(request, "login.html", None, next=_inside(next), error="")
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Log in with the token of the form."""
+    form = await request.form()
+    goal = _inside(str(form.get("next", "/")))
+    try:
+        session = await request.app.state.people.log_in(request, str(form.get("token", "")))
+    except AccessError as error:
+        return page(
+            request, "login.html", None, code_of(error), next=goal, error=error.render(PAGE)
+        )
+    request.state.cookie = session
+    return RedirectResponse(goal, 303)
+
+
+@router.post("/logout")
+async def log_out(request: Request, person: Reader) -> Response:
+    """Log out."""
+    await request.app.state.people.log_out(person.session)
+    return RedirectResponse("/login", 303)
+
+
+def _inside(address: str) -> str:
+    """Return the address if it belongs to this service, otherwise the start page.
+
+    >>> _inside("/studies/a"), _inside("//elsewhere"), _inside("https://elsewhere")
+    ('/studies/a', '/', '/')
+    """
+    inside = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if inside and address.isprintable() else "/"
+
+
+for one in (starting, looking, measuring, reasons):  # the last one matches every other address
+    router.include_router(one.router)
 
 
 async def refused(request: Request, error: CombGameError) -> Response | None:
-    """An error as a page; None: let it be said as JSON."""
+    """Return an error as a page, or None if it must be sent as JSON."""
     if request.url.path.startswith(("/api/", "/metrics", "/health", "/ready")):
         return None
     code = code_of(error)
@@ -47,6 +90,7 @@ def _here(request: Request) -> str:
 
 @router.get(STATIC + "/{file}")
 async def static(file: str) -> Response:
+    """Return a static file."""
     if file not in FILES:
         raise HTTPException(404)
     return FileResponse(

@@ -1,4 +1,4 @@
-"""Addresses that show studies, and hand out what they hold."""
+"""Pages that show studies, and downloads of their data."""
 
 import math
 import time
@@ -20,11 +20,12 @@ from .wording import PAGE
 
 router = APIRouter(include_in_schema=False)
 LISTED = 30  # studies on a page
-FRESH = 20.0  # seconds for which what depends on the time is kept
+FRESH = 20.0  # seconds for which views that depend on the time are cached
 
 
 @router.get("/")
 async def studies(request: Request, desk: At, person: Reader) -> Response:
+    """Show the list of studies."""
     names = await desk.names()
     pages = max(math.ceil(len(names) / LISTED), 1)
     which = min(max(whole_of(request.query_params.get("page", "1")) or 1, 1), pages)
@@ -59,6 +60,7 @@ async def studies(request: Request, desk: At, person: Reader) -> Response:
 
 @router.get("/studies/{name}")
 async def study(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    """Show a study."""
     kept, turn = kept_of(request), int(time.time() / FRESH)
 
     def view(one: Study) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -83,6 +85,7 @@ async def study(request: Request, desk: At, person: Reader, name: Name) -> Respo
 
 @router.get("/studies/{name}/pictures")
 async def pictures(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    """Show the figures of a study."""
     kept = kept_of(request)
 
     def head(one: Study) -> tuple[str, float | None]:
@@ -101,6 +104,7 @@ async def pictures(request: Request, desk: At, person: Reader, name: Name) -> Re
 
 @router.get("/studies/{name}/log")
 async def log(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    """Show the events of a study."""
     before = whole_of(request.query_params.get("before", ""))
 
     def view(one: Study) -> tuple[list[dict[str, Any]], int]:
@@ -126,6 +130,8 @@ async def log(request: Request, desk: At, person: Reader, name: Name) -> Respons
 
 @router.get("/studies/{name}/decision")
 async def decision(request: Request, desk: At, person: Reader, name: Name) -> Response:
+    """Show the decision of a study."""
+
     def view(one: Study) -> dict[str, Any]:
         with one.moment() as now:
             return views.study(now, one.seq)
@@ -135,17 +141,21 @@ async def decision(request: Request, desk: At, person: Reader, name: Name) -> Re
 
 @router.get("/studies/{name}/report")
 async def report(name: Name) -> Response:
+    """Redirect to the report of a study."""
     return RedirectResponse(f"/api/v1{study_path(name)}/report", 303)
 
 
 @router.get("/studies/{name}/export.json")
 async def export(desk: At, person: Reader, name: Name) -> Response:
+    """Download a study as JSON."""
     text = await desk.aside(name, lambda one: one.export())
     return attached(text, "application/json", f"{name}.json")
 
 
 @router.get("/studies/{name}/values.csv")
 async def values(desk: At, person: Reader, name: Name) -> Response:
+    """Download the rows of all rounds as CSV."""
+
     def view(one: Study) -> str:
         with one.moment(history=True) as now:
             return now.export(None, "round", "csv")
@@ -155,7 +165,10 @@ async def values(desk: At, person: Reader, name: Name) -> Response:
 
 @router.get("/studies/{name}/arms.csv")
 async def by_arm(desk: At, person: Reader, name: Name) -> Response:
-    """All values that count, a line each, as data from outside are given to another study."""
+    """Download all values that count as CSV, one per line.
+
+    Another study can import the file as data from outside.
+    """
 
     def view(one: Study) -> str:
         with one.moment(history=True) as now:

@@ -1,6 +1,4 @@
-"""What the page shows of studies, as plain data: from one moment each, so that everything on a page
-fits together.
-"""
+"""Data that the pages show of a study, as plain data of one moment."""
 
 import math
 from collections import OrderedDict
@@ -32,10 +30,10 @@ from ...versions import ANOTHER
 from .wording import PAGE, next_step
 
 Data = dict[str, Any]
-ROWS = 60  # arms in the table of estimates; the others stand on a page of their own
-EVENTS = 40  # on a page of the log
-RECENT = 6  # on the page of a study
-KEPT = 200  # views that are kept
+ROWS = 60  # arms in the table of estimates
+EVENTS = 40  # events on a page of the log
+RECENT = 6  # events on the page of a study
+KEPT = 200  # views in the cache
 CERTIFIED, DOUBTED, RUNNING, STOPPED = "certified", "doubted", "running", "stopped"
 BADGES = {
     CERTIFIED: ("Certified", "✓"),
@@ -59,20 +57,21 @@ NOISE = {
 
 
 class ViewCache:
-    """Views by study and the number of its last event; the oldest are left out."""
+    """Cache of views; the least recently used ones are dropped."""
 
     def __init__(self, most: int = KEPT) -> None:
         self.most, self._made = most, OrderedDict[tuple[Any, ...], Any]()
         self._lock = Lock()
 
     def look(self, key: tuple[Any, ...]) -> Any:
-        """What is kept under a key; None: nothing."""
+        """Return the view of a key, or None."""
         with self._lock:
             if key in self._made:
                 self._made.move_to_end(key)
             return self._made.get(key)
 
     def keep(self, key: tuple[Any, ...], made: Any) -> Any:
+        """Store a view and return it."""
         with self._lock:
             self._made[key] = made
             while len(self._made) > self.most:
@@ -81,7 +80,7 @@ class ViewCache:
 
 
 def summary(moment: Any) -> Data:
-    """A line of the list of studies."""
+    """Return the data of a line in the list of studies."""
     status = moment.status
     waiting = [one for one in moment.open_rounds() if not one["waiting"]]
     mood = status_class(status)
@@ -97,24 +96,26 @@ def summary(moment: Any) -> Data:
         "progress": progress(status),
         "rounds": status.rounds,
         "left": left(status),
-        "next": next_step(status.next),
+        "next": next_step(status.next_step),
         "who": sorted(who.items()),
         "failed": len(status.waiting),
-        "doubts": len(status.doubts),
+        "doubts": len(status.outliers),
     }
 
 
 def status_class(status: Any) -> str:
-    """What nobody may overlook."""
+    """Return the class of a status, which sets the colour and the badge of the page."""
     if status.state == "running":
         return RUNNING
     if status.state != "certified":
         return STOPPED
-    return DOUBTED if status.noise is not None and status.noise.contradicted else CERTIFIED
+    return (
+        DOUBTED if status.noise_check is not None and status.noise_check.contradicted else CERTIFIED
+    )
 
 
 def progress(status: Any) -> int:
-    """Evidence of what is needed, in percent; 100 only if it is certified."""
+    """Return the evidence as a percentage of the threshold; 100 only if the answer is certified."""
     if status.state == "certified":
         return 100
     if not status.values or not math.isfinite(status.evidence) or status.threshold <= 0.0:
@@ -123,7 +124,7 @@ def progress(status: Any) -> int:
 
 
 def left(status: Any) -> str:
-    """The forecast, in words."""
+    """Return the forecast as text."""
     if status.state != "running":
         return ""
     if status.forecast is None:
@@ -133,7 +134,7 @@ def left(status: Any) -> str:
 
 
 def headline(status: Any, decision: Any) -> str:
-    """The first words, for whoever looks once."""
+    """Return the headline of a study."""
     if not status.values:
         return "Nothing has been measured yet"
     if not status.leader:
@@ -155,7 +156,7 @@ def headline(status: Any, decision: Any) -> str:
 
 
 def study(moment: Any, seq: int) -> Data:
-    """All that the page of one study shows, but for what is of one reader."""
+    """Return the data of the page of a study, without what depends on the user."""
     status, decision, problem = moment.status, moment.decision, moment.problem
     plain = status.to_dict(PAGE)
     arms = arms_of(moment, plain)
@@ -171,23 +172,23 @@ def study(moment: Any, seq: int) -> Data:
         "state": status.state,
         "ended": ENDS.get(status.state, ""),
         "headline": headline(status, decision),
-        "next": next_step(status.next),
-        "code": status.next.code,
+        "next": next_step(status.next_step),
+        "code": status.next_step.code,
         "running": status.state == "running",
         "values": status.values,
         "rounds": status.rounds,
         "spent": f"{count(status.rounds, 'round')}, {count(status.values, 'value')}",
         "progress": progress(status),
         "weighed": status.weighed.render_inline(PAGE),
-        "needs": None if plain["needs"] is None else plain["needs"]["text"],
+        "needs": None if plain["threshold_note"] is None else plain["threshold_note"]["text"],
         "left": left(status),
         "forecast": status.forecast,
         "lead": [] if plain["lead"] is None or not comparable else lead(plain["lead"]),
-        "proof": None if plain["proof"] is None else capital(plain["proof"]["text"]),
-        "enough": None if plain["enough"] is None else plain["enough"]["text"],
-        "noise": noise(status.noise),
-        "levels": None if plain["levels"] is None else plain["levels"],
-        "doubts": plain["doubts"],
+        "proof": None if plain["proof_so_far"] is None else capital(plain["proof_so_far"]["text"]),
+        "enough": None if plain["early_stop"] is None else plain["early_stop"]["text"],
+        "noise": noise(status.noise_check),
+        "levels": None if plain["batch_warning"] is None else plain["batch_warning"],
+        "doubts": plain["outliers"],
         "notes": [one["text"] for one in plain["notes"]],
         "contradicted": contradicted(plain),
         "open": moment.open_rounds(),
@@ -202,28 +203,29 @@ def study(moment: Any, seq: int) -> Data:
         "limited": [key for key in ("max_rounds", "deadline") if plain["settings"].get(key)],
         "decision": None if decision is None else decided(decision),
         "retractions": status.retractions,
-        "head": status.head,
-        "late": status.late,
+        "head": status.audit_hash,
+        "late": status.n_late,
     }
 
 
 def lead(plain: Data) -> list[str]:
-    """What is said of the lead, each as a sentence; the first begins with a name, as that is."""
+    """Return the messages about the lead as sentences; the first one begins with a name."""
     first, *rest = (one["text"] for one in plain["sentences"])
     return [first, *map(capital, rest)]
 
 
 def capital(text: str) -> str:
+    """Return the text with a capital letter."""
     return text[:1].upper() + text[1:]
 
 
 def noise(one: Any) -> Data | None:
-    """The badge: what was stated against what is seen."""
+    """Return the badge of the noise check, or None."""
     if one is None:
         return None
     kind, title = NOISE[one.verdict]
-    seen = "" if one.observed is None else f"{one.observed:.3g}"
-    stated = "" if one.stated is None else f"{one.stated:g}"
+    seen = "" if one.estimated_sigma is None else f"{one.estimated_sigma:.3g}"
+    stated = "" if one.stated_sigma is None else f"{one.stated_sigma:g}"
     text, remedy = "", ""
     if one.verdict == "not enough data":
         text = "Too few values to say whether they vary as much as stated."
@@ -246,7 +248,7 @@ def noise(one: Any) -> Data | None:
 
 
 def estimates(arms: list[Data], least_first: bool) -> Data:
-    """The rows of the table, each with its small picture."""
+    """Return the rows of the table of estimates, each with its small figure."""
     some, on = shown(arms, ROWS, least_first), bars.scale(arms)
     rest = [one["mean"] for one in some.rest]
     return {
@@ -276,7 +278,7 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
 
 
 def about_problem(problem: Any) -> list[tuple[str, str]]:
-    """A problem in words."""
+    """Return the description of a problem as pairs of title and text."""
     said = describe_problem(problem)
     values, rewards = said["values"], problem.rewards
     if isinstance(rewards, Gaussian):
@@ -298,7 +300,7 @@ def about_problem(problem: Any) -> list[tuple[str, str]]:
 
 
 def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
-    """What the study is about, in words."""
+    """Return the description of a study as pairs of title and text."""
     known = about_problem(problem)
     known.append(("May be wrong", f"in at most {100 * settings['delta']:g}% of such studies"))
     if settings.get("epsilon"):
@@ -315,18 +317,18 @@ def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
 
 
 def decided(decision: Any) -> Data:
-    """The decision, to be read and printed."""
+    """Return the data of the decision."""
     plain = decision.to_dict(PAGE)
     return {
         "certified": decision.certified,
-        "sentence": plain["sentence"]["text"],
+        "sentence": plain["headline"]["text"],
         "names": list(decision.names),
         "confidence": f"{100 * decision.confidence:.4g}%" if decision.certified else "",
         "proved": decision.proved,
         "assumptions": [one["text"] for one in plain["assumptions"]],
         "rounds": decision.rounds,
         "values": decision.values,
-        "head": decision.head,
+        "head": decision.audit_hash,
     }
 
 
@@ -345,7 +347,7 @@ WHAT = {
 
 
 def logged(events: Iterable[Event], label: Callable[[list[int]], str]) -> list[Data]:
-    """Lines of the log."""
+    """Return the lines of the log."""
     return [
         {
             "seq": one.seq,
@@ -372,7 +374,7 @@ def _what(event: Event, label: Callable[[list[int]], str]) -> str:
 
 
 def _values(event: Event, label: Callable[[list[int]], str], most: int = 8) -> str:
-    """What was told, in a line."""
+    """Return the reported values as one line."""
     from .results_form import shown as entry_shown
 
     given = event.data.get("values") if event.kind in ("told", "observed") else None
@@ -384,11 +386,11 @@ def _values(event: Event, label: Callable[[list[int]], str], most: int = 8) -> s
     return ", ".join(parts[:most]) + (", ..." if len(parts) > most else "")
 
 
-DRAWING = Lock()  # matplotlib's settings are of the whole process
+DRAWING = Lock()  # the settings of matplotlib belong to the whole process
 
 
 def pictures(moment: Any) -> Data:
-    """What takes longer: the evidence over the rounds, and what would have been best."""
+    """Return the evidence figure and the number of rounds in hindsight, which take longer."""
     if not moment.status.values:
         return {"evidence": "", "hindsight": None, "rounds": 0}
     data = {**drawn(moment, "evidence"), "title": "", "warning": ""}

@@ -1,5 +1,7 @@
-"""How the page speaks: what sentences advise, as the button or the field that does it; and what to
-do next, in the words of somebody at a bench.
+"""Renderer of messages for the web pages.
+
+It spells what messages advise as the button or the field for it, and phrases the next step for
+people in a laboratory.
 """
 
 from collections.abc import Mapping
@@ -45,13 +47,14 @@ PHRASES = {
 
 
 class HtmlRenderer:
-    """As one finds it on the page. What the page has no button for is spelt as Python does.
+    """Renderer for the web pages. Calls without a button are spelt as in Python.
 
     >>> PAGE.call("retract", (3, "reason"), {}), PAGE.option("max_rounds", 40)
     ('“Take back” on round 3', 'the limit of 40 rounds')
     """
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
+        """See `Renderer.call`."""
         if verb == "retract":
             return f"“Take back” on round {given[0]}" if given else "“Take back”"
         if verb == "fail":
@@ -59,6 +62,7 @@ class HtmlRenderer:
         return CALLS.get(verb) or f"`{PYTHON.call(verb, given, named)}` in Python"
 
     def option(self, name: str, value: object) -> str:
+        """See `Renderer.option`."""
         if name == "decimal" and value in DECIMALS:
             return DECIMALS[str(value)]
         if value is ... or value is None:
@@ -68,11 +72,12 @@ class HtmlRenderer:
         )
 
     def phrase(self, key: str) -> str:
+        """See `Renderer.phrase`."""
         return PHRASES.get(key, PYTHON.PHRASES.get(key, key))
 
 
 PAGE = HtmlRenderer()
-NEXT = {  # of the code of `status.next`: as a page says it, where the sentence is for callers
+NEXT = {  # by the code of the next step, for messages that address programmers
     "ask": "Take the next round, measure it, and enter what came out",
     "stop": "You can stop: the answer is certified",
     "stopped": "It was stopped without a certified answer",
@@ -82,7 +87,7 @@ NEXT = {  # of the code of `status.next`: as a page says it, where the sentence 
 
 
 def next_step(said: Message) -> str:
-    """What to do now."""
+    """Return the next step of a study as a sentence for the page."""
     if said.code == "measure":
         n: Any = said.arguments["n"]
         these = "the open round" if n == 1 else f"the {n:,} open rounds"
