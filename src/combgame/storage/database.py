@@ -1,7 +1,6 @@
-"""Studies in SQLite or PostgreSQL. What has been acknowledged survives a power cut: a transaction
-is on disk before it ends.
+"""Databases of studies and campaigns, and a study in one.
 
-From a URL to a connection whose tables are up to date.
+What has been acknowledged survives a power cut: a transaction is on disk before it ends.
 """
 
 import ctypes
@@ -59,14 +58,26 @@ from .urls import absolute, file_of, parse, quotes_secret, shown
 
 
 def is_there(url: URL) -> bool:
-    """Whether connecting would not make a file."""
+    """Return whether connecting would not make a file."""
     path = file_of(url)
     return path is None or os.path.exists(path)  # noqa: PTH110  (no error for a name too long)
 
 
 def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
-    """Only making a study may make a file, and nothing makes folders. mode: what a new one
-    allows.
+    """Check the place of a study's file.
+
+    Only making a study may make a file, and nothing makes folders.
+
+    Parameters
+    ----------
+    url : URL
+        The database; a server is not looked at.
+    name : str
+        Name of the study.
+    make : bool
+        Whether the file may be made.
+    mode : int
+        Permissions of a new file.
     """
     file = file_of(url)
     if file is None:
@@ -88,7 +99,7 @@ def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
 
 
 def _unmake(url: URL) -> None:
-    """Take away the empty file that `check_there` made for a connection that cannot be."""
+    """Remove the empty file that `check_there` made, as no connection can be."""
     file = file_of(url)
     with suppress(OSError):
         if file is not None and Path(file).stat().st_size == 0:
@@ -155,7 +166,17 @@ def _version(connection: Connection) -> int | None:
 
 
 class Opened(NamedTuple):
-    """An engine, the process which opened it, and who is inside it now (anything, one each)."""
+    """An engine that is connected.
+
+    Attributes
+    ----------
+    engine : Engine
+        The engine.
+    process : int
+        The process that opened it.
+    inside : list of None
+        One element for each call that uses it at this moment.
+    """
 
     engine: Engine
     process: int
@@ -166,10 +187,10 @@ OPENED: list[Opened] = []
 
 
 def let_go(one: Opened) -> None:
-    """Close the connection of a study that is closed, or garbage.
+    """Close the connection of a database that is closed, or garbage.
 
     A process that was forked from the one which opened it must not: that would end the parent's
-    session on a server. It keeps it for ever.
+    session on a server. It keeps the connection for ever.
     """
     if one.process == os.getpid():
         OPENED.remove(one)
@@ -338,8 +359,9 @@ class Database:
             raise self._failure("collided", "the file was written meanwhile")
 
     def _check_file(self, connection: Connection, write: bool, ended: bool = False) -> None:
-        """Check that the file is there, and by one name only: what nobody would find the next time
-        is not acknowledged.
+        """Check that the file is there, and has one name only.
+
+        What nobody would find the next time is not acknowledged.
         """
         file: FileIdentity | None = connection.info.get("file")
         tail = None if file is None else file.changed()
@@ -438,15 +460,24 @@ class SqlStorage(Database):
 
     @contextmanager
     def transaction(self, write: bool = True) -> Iterator["SqlTransaction"]:
-        """SQLite has one writer at a time (BEGIN IMMEDIATE); in PostgreSQL the study's own row is
-        the lock.
+        """Open a transaction on the events of the study.
+
+        SQLite has one writer at a time (BEGIN IMMEDIATE); in PostgreSQL the study's own row is the
+        lock.
+
+        Parameters
+        ----------
+        write : bool
+            Whether the transaction may write.
         """
         with self.connection(write) as connection:
             yield self._study_in(connection, LOCK if write else FIND)
 
     def _study_in(self, connection: Connection, query: Any = FIND) -> "SqlTransaction":
-        """The study: it is looked up every time, and its first event compared, for another may be
-        there under its name.
+        """Find the study.
+
+        It is looked up every time, and its first event is compared: another study may be there
+        under its name.
         """
         here = connection.execute(query, {"name": self.name}).first()
         if self._study is None and here is not None:
@@ -478,8 +509,9 @@ class SqlStorage(Database):
             self._drop()
 
     def checkpoint(self) -> None:
-        """What SQLite has kept beside the file goes into it, while others go on: on a connection of
-        its own, so that nobody waits for it.
+        """Write what SQLite has kept beside the file into it, while others go on.
+
+        This has a connection of its own, so that nobody waits for it.
         """
         if self._file is not None:
             where = f"{Path(self._file).as_uri()}?mode=rw"  # which makes no file
@@ -488,8 +520,14 @@ class SqlStorage(Database):
 
     @in_thread
     def copy(self, destination: Path) -> None:
-        """All studies that are there, in a file of its own; also of a file that was deleted or
-        moved, as long as it is open here.
+        """Copy all studies that are there into a file of its own.
+
+        This works for a file that was deleted or moved, too, as long as it is open here.
+
+        Parameters
+        ----------
+        destination : Path
+            The new file.
         """
         if not self._sqlite:
             text, remedy = "copy: {where} is a server, not a file", "pg_dump copies it"
@@ -506,7 +544,20 @@ class SqlStorage(Database):
 
     @in_thread
     def begin(self, created: ChainedEvent, if_exists: str) -> Event:
-        """Make the study, or find the one of that name; its first event."""
+        """Make the study, or find the one of that name.
+
+        Parameters
+        ----------
+        created : ChainedEvent
+            The first event of the study.
+        if_exists : str
+            What to do if there is such a study: ``"error"``, ``"resume"`` or ``"replace"``.
+
+        Returns
+        -------
+        Event
+            The first event of the study that is there now.
+        """
         if self._engine is None:
             self._prepare()
         try:
@@ -548,8 +599,9 @@ class SqlStorage(Database):
 
     @staticmethod
     def _fresh(connection: Connection, old: int | None) -> dict[str, int]:
-        """A number that no study had before, so that whoever has the old one open notices.
-        (PostgreSQL sees to it itself.)
+        """Return a number that no study had before.
+
+        So, who has the old study open notices. PostgreSQL sees to it itself.
         """
         if connection.dialect.name == "postgresql":
             return {}
@@ -561,11 +613,13 @@ class SqlStorage(Database):
 
     @in_thread
     def created(self) -> Event:
+        """Return the first event of the study."""
         with self.transaction(write=False) as log:
             return log.events(before=2)[0][0]
 
     @in_thread
     def now(self) -> float:
+        """Return the time by the clock of the storage."""
         if not is_there(self._place):
             return clock.now()
         with self.connection(write=False) as connection:
@@ -573,12 +627,13 @@ class SqlStorage(Database):
 
     @in_thread
     def names(self) -> list[str]:
-        """The studies in the database."""
+        """Return the names of the studies in the database."""
         with self.connection(write=False) as connection:
             return list(connection.execute(NAMES).scalars())
 
 
 def exists(name: str, where: str) -> StudyError:
+    """Make the error about a study that is there already."""
     text = "there is a study {name!r} in {where} already"
     remedy = "go on with it with {resume}, or give another name, or {replace} to lose it"
     how = {word: OptionHint("if_exists", word) for word in ("resume", "replace")}

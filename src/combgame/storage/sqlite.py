@@ -1,5 +1,4 @@
-"""SQLite as it is used here: how a file is opened, how a transaction begins, and whether the file
-that is open is still the one that its path leads to.
+"""Open SQLite files, begin transactions, and see whether the file that is open is still there.
 
 A file that is deleted, moved or replaced while a process has it open has no name any more, and what
 the process writes to it is lost when the process ends. The same holds for what SQLite keeps beside

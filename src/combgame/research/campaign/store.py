@@ -1,5 +1,4 @@
-"""Where a campaign's rows live: one SQLite file, append-only, with a transaction for every finished
-chunk.
+"""Store the runs of a campaign: one SQLite file, append-only, a transaction per finished chunk.
 
 The file is whole by itself whenever nobody writes (a rollback journal), and what is committed is on
 disk. Every chunk has a checksum of its rows and every configuration one of what its runs are
@@ -263,22 +262,22 @@ class Store(Database):
             What the runs of each configuration are compared with.
         """
         rows = [
-            (
-                c.key,
-                place,
-                c.instance.name,
-                c.instance.x,
-                c.label,
-                c.runs,
-                canonical(c.description),
-                encode(c.key, reference),
-            )
+            {
+                "key": c.key,
+                "place": place,
+                "instance": c.instance.name,
+                "x": c.instance.x,
+                "label": c.label,
+                "runs": c.runs,
+                "description": canonical(c.description),
+                "reference": encode(c.key, reference),
+            }
             for place, (c, reference) in enumerate(
                 zip(campaign.configurations, references, strict=True)
             )
         ]
         with self.connection(write=True) as connection:
-            connection.execute(REGISTER, named(configurations, rows))
+            connection.execute(REGISTER, rows)
 
     @in_thread
     def add(self, chunk: RunChunk) -> None:
