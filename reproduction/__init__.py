@@ -1,8 +1,6 @@
-"""The paper reproduced: its instances, figures and tables (Jourdan, Mutny, Kirschner, Krause, ALT
-2021).
-"""
+"""Reproduction of the paper's figures and tables (Jourdan, Mutny, Kirschner, Krause, ALT 2021)."""
 
-# every experiment by its name on the command line; here, so that listing them loads nothing
+# every experiment by its name on the command line; here, so that the list is shown without imports
 TITLES = {
     "figure1": "Figure 1: uniform matroid, k = 3, sigma = 0.1",
     "uniform-matroid-k2": "Uniform matroid, k = 2, sigma = 0.035",

@@ -1,4 +1,4 @@
-"""python -m reproduction list | figure1 | ... | all | findings."""
+"""The command line: python -m reproduction list | figure1 | ... | all | findings."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ OUT = Path("paper-results")
 
 @app.command("list")
 def names(as_json: AsJson = False) -> None:
-    """What can be made."""
+    """List what can be made."""
     titles = TITLES | {
         "findings": "The paper's nine findings, judged from the tables in the folder",
         "all": "All of it",
@@ -58,7 +58,8 @@ def _command(name: str, title: str) -> None:
 
 @app.command("findings")
 def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
-    """Judge the paper's findings from the tables in the folder, and write a page beside it:
+    """Judge the paper's findings from the tables in the folder, and write a page beside it.
+
     docs/paper.md is such a page.
     """
     from .make import write_page
@@ -83,7 +84,7 @@ def everything(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Every experiment, then the findings."""
+    """Make every experiment, then the findings."""
     shown = how_far(quiet, as_json)
     printed = None if as_json else False
     produce(list(TITLES), runs, seed, jobs, cluster, out, printed, so_far, shown)
@@ -101,7 +102,7 @@ def produce(
     so_far: bool = False,
     progress: bool | None = None,
 ) -> None:
-    """as_json None: print nothing."""
+    """Make experiments and print their tables; nothing is printed if `as_json` is None."""
     from .make import make
     from .results import read
 

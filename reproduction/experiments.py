@@ -1,6 +1,4 @@
-"""The paper's experiments as campaigns: which rules run on which instances, and what their figures
-show.
-"""
+"""The paper's experiments as campaigns of rules on instances."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ RUNS, DELTA, CAP = 750, 0.1, 10**7
 UNIFORM = 200  # runs of uniform sampling where it explodes
 FIVE = ("uniform", "adahedge", "hedge", "ofw", "lloo")
 THREE = ("uniform", "adahedge", "lloo")
-OURS = ("product-adahedge", "frank-wolfe")  # what is possible, beside what the paper has
+OURS = ("product-adahedge", "frank-wolfe")  # newer rules, which the paper does not have
 # the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
 SCALE = 0.0325
 # GCB-PE's mean stopping times in the paper
@@ -28,18 +26,20 @@ PUBLISHED = {5: 19914, 10: 85314, 15: 166179, 20: 316552}
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of the paper: (a) stopping times from a campaign, (b) time per round of `timed`
-    rules.
+    """A figure of the paper.
+
+    Part (a) has stopping times from a campaign, part (b) the time per round of the `timed` rules.
     """
 
     name: str
     title: str
     x_label: str
-    design: Callable[["Experiment", int, int], Campaign]  # of so many runs, from a seed
+    design: Callable[["Experiment", int, int], Campaign]  # arguments: experiment, runs, seed
     instances: tuple[Instance, ...]
     timed: tuple[str, ...] = ()
 
     def campaign(self, runs: int = RUNS, seed: int = 0) -> Campaign:
+        """Return the campaign of the experiment."""
         return self.design(self, runs, seed)
 
 
@@ -51,7 +51,7 @@ def part(
     seed: int,
     threshold: str = "stylised",
 ) -> Campaign:
-    """Some rules on some of the instances, as every experiment runs them."""
+    """Return the campaign of rules on instances, with the settings of every experiment."""
     return Campaign.cross(
         e.name,
         instances,
@@ -66,6 +66,8 @@ def part(
 
 
 def cross(rules: Rules) -> Callable[[Experiment, int, int], Campaign]:
+    """Return the design that runs every rule on every instance."""
+
     def design(e: Experiment, runs: int, seed: int) -> Campaign:
         return part(e, e.instances, rules, runs, seed)
 
@@ -73,8 +75,10 @@ def cross(rules: Rules) -> Callable[[Experiment, int, int], Campaign]:
 
 
 def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
-    """One informative action in thousands: on the largest, a run of uniform sampling takes half a
-    million rounds or more, so it has at most UNIFORM runs there, made last.
+    """Return the design for instances with one informative action in thousands.
+
+    On the `large` largest instances a run of uniform sampling takes half a million rounds or more,
+    so uniform sampling has at most UNIFORM runs there, which are made last.
     """
 
     def design(e: Experiment, runs: int, seed: int) -> Campaign:
@@ -89,8 +93,10 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
 
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
-    """With the implied scale at every d (the paper has none above 20); with a random covering and
-    with the proved scale up to d = 20.
+    """Return the campaign of GCB-PE.
+
+    It has the implied scale at every d (the paper has no results above 20), and a random covering
+    and the proved scale up to d = 20.
     """
     small = [i for i in e.instances if i.problem.d <= 20]
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
@@ -108,8 +114,10 @@ LEARNERS = {"adahedge": AdaHedge(), "hedge": Hedge(), "ofw": OFW(), "lloo": LLOO
 
 
 def options(e: Experiment, runs: int, seed: int) -> Campaign:
-    """One option changed at a time: tracking, one learner per answer, the order of the players, the
-    bonus, sparsification; the bonus and the threshold that theory licenses.
+    """Return the campaign that changes one option at a time.
+
+    The options are tracking, one learner per answer, the order of the players, the bonus and
+    sparsification; and the bonus and the threshold of the theory.
     """
     rules: dict[str, str | RuleBase] = {}
     for name, learner in LEARNERS.items():
@@ -138,12 +146,13 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
 
 
 def every(make: Callable[[int], Instance], sizes: Sequence[int]) -> tuple[Instance, ...]:
+    """Make an instance of every size."""
     return tuple(make(size) for size in sizes)
 
 
 @cache
 def experiments() -> dict[str, Experiment]:
-    """Every experiment that is a campaign, by its name on the command line."""
+    """Return every experiment that is a campaign, by its name on the command line."""
     campaigns = [
         Experiment(
             "figure1",

@@ -1,6 +1,7 @@
-"""Why the findings came out as they did: each sentence is computed from the tables, tested by an
-experiment on the page, or marked as a conjecture. What the numbers do not bear out is not said, or
-its opposite is.
+"""Explanations of the findings.
+
+Each explanation is computed from the tables, tested by an experiment on the page, or marked as a
+conjecture. If the numbers do not support an explanation, it is left out or its opposite is stated.
 """
 
 import math
@@ -27,16 +28,19 @@ from .measures import (
 from .results import Tables, digitised
 
 COMPUTED, TESTED, CONJECTURE = "Computed", "Tested", "Conjecture"
-LONG = 0.25  # of a mean: an error as large as this is one of few long runs
-READING = 150.0  # how exactly the marks of Figure 1 could be read
+LONG = 0.25  # relative standard error from which a mean is dominated by a few long runs
+READING = 150.0  # error in rounds with which the marks of Figure 1 could be read
 LEARNERS = ("adahedge", "hedge", "ofw", "lloo")
 
 
 class Explanation(NamedTuple):
+    """A paragraph of the page, marked as computed, tested or a conjecture."""
+
     kind: str
     text: str
 
     def said(self) -> str:
+        """Return the paragraph in Markdown."""
         return f"*{self.kind}:* {self.text}"
 
 
@@ -44,7 +48,7 @@ Explain = Callable[[Tables], list[Explanation]]
 
 
 def marks() -> dict[int, dict[str, float]]:
-    """The digitised marks of Figure 1(a), by d and rule."""
+    """Return the digitised marks of Figure 1(a), by d and rule."""
     return {
         int(row["d"]): {rule: float(row[rule]) for rule in ("uniform", *LEARNERS)}
         for row in digitised()
@@ -53,7 +57,7 @@ def marks() -> dict[int, dict[str, float]]:
 
 
 def similar(tables: Tables) -> list[Explanation]:
-    """Finding 1: which of the three differ, how all grow, and the bonus."""
+    """Explain finding 1: differences of the three learners, growth with d, and the bonus."""
     mean = Column(tables["figure1"])
     xs = mean.have("uniform", *THREE)
     pairs = {
@@ -85,7 +89,7 @@ def similar(tables: Tables) -> list[Explanation]:
 
 
 def bonus(tables: Tables) -> list[Explanation]:
-    """Whether the bonus makes the means grow with d: the same learners with a tenth of it."""
+    """Test whether the bonus makes the means grow with d, by learners with a tenth of it."""
     mean = Column(tables["options"]) if tables["options"] else None
     out = []
     for rule in ("adahedge", "lloo"):
@@ -112,7 +116,7 @@ def bonus(tables: Tables) -> list[Explanation]:
 
 
 def beside_the_paper(tables: Tables) -> list[Explanation]:
-    """Which of the paper's marks our noise and the reading cannot explain."""
+    """Find the marks of the paper that neither noise nor reading errors can explain."""
     mean, paper = Column(tables["figure1"]), marks()
     found, reach = [], NormalDist().inv_cdf(1.0 - LEVEL / (2.0 * 5 * len(paper)))
     for d in sorted(paper):
@@ -121,7 +125,7 @@ def beside_the_paper(tables: Tables) -> list[Explanation]:
                 continue
             ours = mean.at[d, rule]
             runs = next(r["runs"] for r in tables["figure1"] if (r["x"], r["rule"]) == (d, rule))
-            # theirs is a mean of 750 runs, so its error is as ours would be
+            # the mark is a mean of 750 runs, so its error is that of our mean for 750 runs
             error = math.hypot(ours.error, ours.error * math.sqrt(runs / 750), READING)
             found.append((mark / ours.value, abs(mark - ours.value) > reach * error, d, rule))
     if not found:
@@ -164,7 +168,7 @@ def beside_the_paper(tables: Tables) -> list[Explanation]:
 
 
 def jump(mean: Column, paper: dict[int, dict[str, float]]) -> Explanation:
-    """LLOO's mark at d = 10, which is above the next: whether means with our spread do so."""
+    """Test whether our standard errors explain that LLOO's mark at d = 10 is above the next."""
     here, after = mean.at[10, "lloo"], mean.at[15, "lloo"]
     marks_fall = paper[10]["lloo"] - paper[15]["lloo"]
     fall = propagated(lambda y: y[0] - y[1], (here, after))
@@ -184,6 +188,7 @@ def jump(mean: Column, paper: dict[int, dict[str, float]]) -> Explanation:
 
 
 def ofw(tables: Tables) -> list[Explanation]:
+    """Explain finding 2: OFW beside LLOO, and the paper's marks for OFW."""
     mean, paper = Column(tables["figure1"]), marks()
     xs = [x for x in mean.have("ofw", "lloo") if x >= 20]
     ratios = [ratio(mean.at[x, "ofw"], mean.at[x, "lloo"]) for x in xs]
@@ -218,6 +223,7 @@ def ofw(tables: Tables) -> list[Explanation]:
 
 
 def gcb_pe(tables: Tables) -> list[Explanation]:
+    """Explain finding 3: the growth of GCB-PE's mean, its scale, and its covering."""
     gcb, mean = Column(tables["gcb-pe"]), Column(tables["figure1"])
     rule = next(rule for rule in gcb.rules if "scale 0" in rule and "random" not in rule)
     xs = gcb.have(rule)
@@ -269,6 +275,7 @@ def gcb_pe(tables: Tables) -> list[Explanation]:
 
 
 def times(tables: Tables) -> list[Explanation]:
+    """Explain finding 4: times per round, and the paper's times."""
     us = {(row["x"], row["rule"]): row["us_per_round"] for row in tables["figure1-time"]}
     factors = [
         1000.0 * float(row[rule]) / us[row["d"], rule]
@@ -316,7 +323,7 @@ def times(tables: Tables) -> list[Explanation]:
 
 
 def _beside_their_times(us: dict[tuple[float, str], float]) -> list[Explanation]:
-    """How times grow over the sizes of which the paper's are known, theirs and ours."""
+    """Compare the growth of times with the paper's, over the sizes whose times it gives."""
     paper = [row for row in digitised() if row["figure"] == "1b"]
     sizes = [
         row["d"] for row in paper if all(row[rule] and (row["d"], rule) in us for rule in LEARNERS)
@@ -340,6 +347,7 @@ def _beside_their_times(us: dict[tuple[float, str], float]) -> list[Explanation]
 
 
 def grids(tables: Tables) -> list[Explanation]:
+    """Explain finding 5: AdaHedge's initial design, and plays of the informative action."""
     mean = Column(tables["grid"])
     actions = {row["x"]: row["actions"] for row in tables["quantities"] if row["family"] == "grid"}
     xs = [x for x in mean.have("adahedge") if x in actions and actions[x] >= 500]
@@ -366,6 +374,7 @@ def grids(tables: Tables) -> list[Explanation]:
 
 
 def lines(tables: Tables) -> list[Explanation]:
+    """Explain finding 6: uniform sampling beside LLOO."""
     out = []
     for name in ("uniform-matroid-k2", "line2", "line3"):
         mean = Column(tables[name])
@@ -390,6 +399,7 @@ def lines(tables: Tables) -> list[Explanation]:
 
 
 def needle(tables: Tables) -> list[Explanation]:
+    """Explain finding 7: AdaHedge's initial design, uniform sampling, and LLOO's growth."""
     mean = Column(tables["almost-all"])
     xs = mean.have("adahedge", "lloo", "uniform")
     sets = {x: 2.0 ** (x - 1) for x in xs}
@@ -407,7 +417,7 @@ def needle(tables: Tables) -> list[Explanation]:
 
 
 def options(tables: Tables) -> list[Explanation]:
-    """Finding 8: how many learners are called, and the other options."""
+    """Explain finding 8: the number of learners that are called, and the other options."""
     mean, out = Column(tables["options"]), decidable(tables)
     rows = [row for row in tables["options"] if row.get("learners") and "per answer" in row["rule"]]
     if rows:
@@ -460,14 +470,14 @@ def options(tables: Tables) -> list[Explanation]:
 
 
 def _idle(mean: Column) -> bool:
-    """Whether the means with the approximate projection are those without any."""
+    """Return True if the means with the approximate projection are those without any."""
     thinned, plain = "lloo, approximate sparsification", "lloo, no sparsification"
     xs = mean.have(thinned)
     return bool(xs) and all(mean.at.get((x, plain)) == mean.at[x, thinned] for x in xs)
 
 
 def decidable(tables: Tables) -> list[Explanation]:
-    """From how many runs on a single ratio could be told to lie within 5 %, were it exactly 1."""
+    """Compute the number of runs from which every single ratio could be decided, if it were 1."""
     numbers = options_and_the_usual(tables)
     out = []
     for option in numbers["options"]:
@@ -486,13 +496,13 @@ def decidable(tables: Tables) -> list[Explanation]:
 
 
 def _rounded(number: float) -> int:
-    """To two digits."""
+    """Round up to two digits."""
     digits = 10 ** max(math.floor(math.log10(number)) - 1, 0)
     return int(math.ceil(number / digits) * digits)
 
 
 def errors(tables: Tables) -> list[Explanation]:
-    """Finding 9: what no theorem covers, if it is so; or that the rate is not low."""
+    """Explain finding 9: no theorem covers a low error rate; or the rate is not low."""
     numbers = pooled_errors(tables)
     told = inside(numbers["rate"], 0.0, SELDOM)
     if told is True and numbers["above"] == 0:
@@ -516,7 +526,7 @@ def errors(tables: Tables) -> list[Explanation]:
 
 
 def discarding(tables: Tables) -> list[Explanation]:
-    """Whether runs that discard answers err more often, by threshold: pooled, two proportions."""
+    """Test by threshold whether runs that discard answers err more often (pooled proportions)."""
     rows, out = tables["elimination"], []
     long = [
         f"{row['rule']}, {row['discards']}, {row['problem']}: {row['mean']:,.0f} ± "

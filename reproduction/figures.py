@@ -1,4 +1,4 @@
-"""The figures, drawn from rows of the tables, so that they can be drawn again without a run."""
+"""Draw the figures from the rows of the tables, without new runs."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from .measured import ratio
 from .measures import mean_of
 from .results import Rows, Tables
 
-BEYOND = ("product-adahedge", "frank-wolfe")  # what is possible, beside the limit
+BEYOND = ("product-adahedge", "frank-wolfe")  # newer rules, drawn beside the limit
 
 
 def drawn(name: str, tables: Tables) -> Any:
-    """The figure of an experiment; None if it has none or its tables are missing."""
+    """Draw the figure of an experiment; None if it has none or its tables are missing."""
     if name == "learners":
         both = tables["learners"], tables["regret"]
         return _learners(*both) if all(both) else None
@@ -29,7 +29,7 @@ def drawn(name: str, tables: Tables) -> Any:
 
 
 def _rounds(e: Experiment, report: Rows, times: Rows) -> Any:
-    """(a) stopping times and, where they were measured, (b) times per round."""
+    """Draw (a) stopping times and, if they were measured, (b) times per round."""
     made, axes = figure(1, 2 if times else 1)
     first = axes[0] if times else axes
     title = f"{'(a) ' if times else ''}{e.title}, delta = {DELTA:g}"
@@ -61,6 +61,7 @@ def _rounds(e: Experiment, report: Rows, times: Rows) -> Any:
 
 
 def time_plot(axis: Any, times: Rows, x_label: str, title: str) -> None:
+    """Draw the times per round, one line per rule."""
     for place, rule in enumerate(dict.fromkeys(row["rule"] for row in times)):
         rows = [row for row in times if row["rule"] == rule]
         colour, mark = style(rule, place)
@@ -75,8 +76,9 @@ def time_plot(axis: Any, times: Rows, x_label: str, title: str) -> None:
 
 
 def _options(report: Rows) -> Any:
-    """Mean stopping time with an option changed, as a ratio to the learner as usual, with its 95 %
-    error bars.
+    """Draw the ratios of the means with an option changed to those of the usual learner.
+
+    Error bars are 95 % intervals.
     """
     made, axis = figure(1, 1, width=8.0, height=1.0 + 0.24 * len(report) / 3)
     usual = {(row["x"], row["rule"]): mean_of(row) for row in report}
@@ -107,7 +109,7 @@ def _options(report: Rows) -> Any:
 
 
 def _learners(costs: Rows, regrets: Rows) -> Any:
-    """Regret and its bound, support, and cost per round of the learners."""
+    """Draw the regret and its bound, the support, and the cost per round of the learners."""
     made, axes = figure(1, 3, width=5.4)
     for place, rule in enumerate(dict.fromkeys(row["rule"] for row in regrets)):
         colour, mark = style(rule, place)

@@ -1,6 +1,4 @@
-"""The paper's findings as data: what it claims, what we take that to mean, the tests that decide
-it, and templates of the numbers behind the verdict.
-"""
+"""The paper's findings: claims, our reading of them, tests, and texts of the evidence."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,7 +19,7 @@ OPEN = "cannot be told at this number of runs"
 
 
 class Bound(NamedTuple):
-    """A number, or a column of rows of numbers as "rows.column", must lie between two ends."""
+    """The test that a number, or a column of rows as "rows.column", lies between two ends."""
 
     number: str
     low: float = -math.inf
@@ -29,8 +27,9 @@ class Bound(NamedTuple):
     each: bool = False  # each row is a part of the finding, instead of all of them together
 
     def parts(self, numbers: Numbers) -> list[bool | None]:
-        """Which of its parts hold; None where that cannot be told. All rows are decided together,
-        at one level.
+        """Return which parts hold; None if that cannot be told.
+
+        All rows are tested together, at one level.
         """
         name, _, column = self.number.partition(".")
         values = [row[column] for row in numbers[name]] if column else [numbers[name]]
@@ -39,21 +38,22 @@ class Bound(NamedTuple):
 
 
 class Reported(NamedTuple):
-    """Parts that were told before: whether all of a list of True, False and None hold."""
+    """The test that all of a list of earlier results (True, False, None) hold."""
 
     number: str
 
     def parts(self, numbers: Numbers) -> list[bool | None]:
+        """Return the combined result as the only part."""
         return [together(numbers[self.number])]
 
 
 def together(told: list[bool | None]) -> bool | None:
-    """Whether all hold: not, if one does not; that cannot be told, if one cannot."""
+    """Combine results: False if one is False, else None if one is None, else True."""
     return False if False in told else None if None in told else True
 
 
 class TableBlock(NamedTuple):
-    """So many sizes of a table, between two ends, must have all of these rules."""
+    """The requirement that `least` sizes of a table, between two ends, have all of these rules."""
 
     table: str
     rules: tuple[str, ...]
@@ -62,7 +62,7 @@ class TableBlock(NamedTuple):
     least: int = 1
 
     def missing(self, tables: Tables) -> str:
-        """What to do if there are fewer; nothing if there are not."""
+        """Return what to do if there are fewer sizes, or an empty text."""
         there = {(row["x"], row["rule"]) for row in tables[self.table]}
         xs = {x for x, _ in there if self.low <= x <= self.high}
         complete = sum(all((x, rule) in there for rule in self.rules) for x in xs)
@@ -79,9 +79,7 @@ class TableBlock(NamedTuple):
 
 
 class ListBlock(NamedTuple):
-    """How rows of numbers are said: a template of one, and what stands around them if there are
-    any.
-    """
+    """The text of a list of rows: a template of one row, and the texts around the list."""
 
     each: str
     between: str = ", "
@@ -90,39 +88,45 @@ class ListBlock(NamedTuple):
     none: str = ""
 
     def said(self, rows: list[Numbers]) -> str:
+        """Return the text of the rows."""
         parts = self.between.join(self.each.format(**row) for row in rows)
         return f"{self.before}{parts}{self.after}" if rows else self.none
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of the paper. It holds if all parts of its tests do, partly if some do and some do
-    not; if none fails and some cannot be told, neither can the finding.
+    """A finding of the paper.
+
+    It holds if all parts of its tests do, and partly if some do and some do not. If no part fails
+    and some cannot be decided, neither can the finding.
     """
 
-    claim: str  # as the paper says it
-    test: str  # what we take it to mean
+    claim: str  # in the words of the paper
+    test: str  # our reading of it
     tables: tuple[str, ...]
     measure: Callable[[Tables], Numbers]
     holds: tuple[Bound | Reported, ...]
-    evidence: str  # the numbers behind the verdict: a template
-    explain: Explain  # why it came out so
+    evidence: str  # template of the numbers behind the verdict
+    explain: Explain  # explanations of the verdict
     several: Mapping[str, ListBlock] = field(default_factory=dict)  # rows in that template
-    lines: tuple[TableBlock, ...] = ()  # without which it cannot be measured
+    lines: tuple[TableBlock, ...] = ()  # rows without which it cannot be measured
 
     def verdict(self, numbers: Numbers) -> str:
+        """Decide the finding."""
         parts = [part for test in self.holds for part in test.parts(numbers)]
         if False in parts:
             return PARTLY if True in parts else FAILS
         return OPEN if None in parts else HOLDS
 
     def said(self, numbers: Numbers) -> str:
-        """The evidence, with the numbers in their places."""
+        """Return the evidence with the numbers filled in."""
         rows = {name: how.said(numbers[name]) for name, how in self.several.items()}
         return self.evidence.format(**numbers | rows)
 
 
 class ClaimResult(NamedTuple):
+    """The verdict on a finding, with its evidence and explanations."""
+
     number: int
     claim: str
     test: str
@@ -132,14 +136,14 @@ class ClaimResult(NamedTuple):
 
 
 def verdicts(tables: Tables) -> list[ClaimResult]:
-    """A verdict on each finding; "not measured" where its tables, or lines of them, are missing."""
+    """Judge each finding; the verdict is "not measured" if its tables or rows are missing."""
     for name in dict.fromkeys(name for finding in FINDINGS for name in finding.tables):
         check(name, tables[name])
     return [_verdict(number, finding, tables) for number, finding in enumerate(FINDINGS, 1)]
 
 
 def check(name: str, rows: Rows) -> None:
-    """A sentence where a mean or a time is no positive number."""
+    """Raise an error if a mean or a time is not a positive number."""
     for row in rows:
         for column in ("mean", "us_per_round"):
             value = row.get(column, 1.0)

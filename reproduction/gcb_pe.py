@@ -1,6 +1,6 @@
-"""Which noise scale GCB-PE's published means imply: it is in the radius of its stopping rule and is
-not given.
+"""The noise scale that GCB-PE's published means imply.
 
+The scale is part of the radius of its stopping rule, and the paper does not give it.
 `implied_scale` inverts the radius at a published mean: 0.0321 to 0.0323. But a run stops when a
 *noisy* lead first exceeds the radius, which is 2 to 3 % earlier than where the true lead does
 (simulated), so the scale whose simulated means meet the published ones is about 1 % larger: 0.0325.
@@ -12,14 +12,15 @@ import numpy as np
 
 from .experiments import DELTA
 
-GAP, K = 0.01, 3  # between the two best arms of the k = 3 instances
+GAP, K = 0.01, 3  # gap between the two best arms of the instances with k = 3
 
 
 def implied_scale(d: int, mean: float) -> float:
-    """The scale with which 2 L_p rad_n = GAP after n = mean / ceil(d/k) passes: L_p = 1,
-    beta_sigma^2 = d.
+    """Return the scale with which 2 L_p rad_n = GAP after n = mean / ceil(d/k) passes.
 
-    >>> from combgame.paper.experiments import PUBLISHED
+    Here L_p = 1 and beta_sigma^2 = d.
+
+    >>> from reproduction.experiments import PUBLISHED
     >>> [round(implied_scale(d, mean), 4) for d, mean in PUBLISHED.items()]
     [0.0321, 0.0323, 0.0323, 0.0323]
     """
@@ -28,8 +29,10 @@ def implied_scale(d: int, mean: float) -> float:
 
 
 def enumerated_beta(covering: list[tuple[int, ...]], d: int) -> float:
-    """beta_sigma^2 by trying all 2^m signs: max over eta of ||1/N * sum_i S_{A_i}^T eta_i||^2, N
-    the times that an arm is covered.
+    """Compute beta_sigma^2 by trying all 2^m signs.
+
+    It is the maximum over eta of ||1/N * sum_i S_{A_i}^T eta_i||^2, where N counts how often an arm
+    is covered.
     """
     places = [a for chosen in covering for a in chosen]
     times = np.bincount(places, minlength=d)

@@ -1,6 +1,4 @@
-"""Making the paper's experiments: runs, then tables (CSV, Markdown), figures and the page, all
-written here, in a folder.
-"""
+"""Make the paper's experiments: runs, then tables (CSV, Markdown), figures and the page."""
 
 import time
 from collections.abc import Callable
@@ -44,9 +42,30 @@ def make(
     so_far: bool = False,
     progress: bool | None = None,
 ) -> None:
-    """Runs (resumed from the folder's campaign file), tables and figures of one experiment; and how
-    long it took. so_far: no more runs, and no timing where there is one. progress: as in
-    `Campaign.run`.
+    """Make the runs, tables and figures of one experiment, and record how long it took.
+
+    Runs are resumed from the folder's campaign file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    out : Path
+        Folder of the results.
+    runs : int
+        Runs per configuration.
+    seed : int
+        Seed of the runs.
+    jobs : int
+        Number of processes.
+    cluster : str, optional
+        Address of a dask scheduler.
+    say : callable
+        Receives messages.
+    so_far : bool
+        If True, no more runs are made, and times are measured only if there are none yet.
+    progress : bool, optional
+        See `Campaign.run`.
     """
     out.mkdir(parents=True, exist_ok=True)
     began, worked = time.perf_counter(), time.process_time()
@@ -81,8 +100,10 @@ def make(
 
 
 def note(out: Path, name: str, rows: Rows, seconds: float, busy: float, jobs: int) -> None:
-    """Keep in the folder how long an experiment took: the call that ended it, and all that workers
-    have spent on its runs, whenever that was; what has no campaign, in this process.
+    """Record in the folder how long an experiment took.
+
+    The row has the time of this last call, and the time that workers have spent on all runs, in
+    this or earlier calls. Without a campaign, the latter is the time of this process.
     """
     sources = ""
     if (out / f"{name}.db").exists():
@@ -113,8 +134,10 @@ def campaign_rows(
     so_far: bool = False,
     progress: bool | None = None,
 ) -> Rows:
-    """One row for every configuration; the runs are kept in the folder's campaign file. so_far: of
-    those that are there, where they are LEAST at least.
+    """Return one row for every configuration, from the runs in the folder's campaign file.
+
+    With `so_far`, no more runs are made, and configurations with fewer than LEAST runs are left
+    out.
     """
     campaign, path = e.campaign(runs, seed), out / f"{e.name}.db"
     report = (
@@ -129,7 +152,7 @@ def campaign_rows(
 
 
 def as_markdown(e: Experiment, report: Rows, seed: int) -> str:
-    """The table of an experiment as a page of its own."""
+    """Return the table of an experiment as a page of its own."""
     most = max(row["runs"] for row in report)
     rows = [{**row, "planned": row["runs"]} for row in report]
     head = PAGE.format(title=e.title, name=e.name, most=most, seed=seed)
@@ -137,8 +160,9 @@ def as_markdown(e: Experiment, report: Rows, seed: int) -> str:
 
 
 def write_page(out: Path) -> tuple[list[ClaimResult], Path]:
-    """A verdict on each of the paper's findings, and the page on them, which stands beside the
-    folder: docs/paper.md is such a page.
+    """Judge the paper's findings, and write the page on them beside the folder.
+
+    docs/paper.md is such a page.
     """
     out.mkdir(parents=True, exist_ok=True)
     known, target = Tables(out), out.with_name(out.name + ".md")

@@ -1,4 +1,4 @@
-"""Numbers with their standard errors, and what can be told of them."""
+"""Numbers with standard errors, and tests about them."""
 
 import math
 import re
@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-LEVEL = 0.05  # the chance that some part of a test is decided wrongly, at most
-DIGITS, MOST = re.compile(r"\.(\d+)([f%])"), 9  # after the point
-STEP = 1e-4  # of a standard error, for slopes
+LEVEL = 0.05  # largest probability that some part of a test is decided wrongly
+DIGITS, MOST = re.compile(r"\.(\d+)([f%])"), 9  # digits after the point
+STEP = 1e-4  # step of a finite difference, as a share of a standard error
 
 
 class Estimate(NamedTuple):
-    """A number and its standard error; it is shown with it, and with more digits where rounding
-    would change the error by more than a quarter.
+    """A number and its standard error.
+
+    It is formatted with its error, and with more digits if rounding would change the error by more
+    than a quarter.
 
     >>> f"{Estimate(1.234, 0.056):.2f}", f"{Estimate(2.0, 0.0):.1f}", f"{Estimate(7.84, 0.2):,.0f}"
     ('1.23 ± 0.06', '2.0', '7.8 ± 0.2')
@@ -35,13 +37,13 @@ class Estimate(NamedTuple):
             if abs(round(shown, digits) - shown) <= 0.25 * shown:
                 new = form[: found.start(1)] + str(digits) + form[found.end(1) :]
                 return f"{format(self.value, new)} ± {format(self.error, new.replace('+', ''))}"
-        return format(self.value, form)  # the error is nothing beside any digit
+        return format(self.value, form)  # the error is below the last digit
 
 
 def propagated(
     function: Callable[[Sequence[float]], float], numbers: Sequence[Estimate]
 ) -> Estimate:
-    """A function of independent numbers, to first order.
+    """Propagate the errors of independent numbers through a function, to first order.
 
     >>> ratio = propagated(lambda x: x[0] / x[1], [Estimate(2.0, 0.2), Estimate(1.0, 0.1)])
     >>> round(ratio.value, 6), round(ratio.error, 4)
@@ -59,12 +61,14 @@ def propagated(
 
 
 def ratio(one: Estimate, other: Estimate) -> Estimate:
+    """Return the ratio of two independent numbers."""
     return propagated(lambda x: x[0] / x[1], (one, other))
 
 
 def inside(number: Estimate | float, low: float, high: float, tests: int = 1) -> bool | None:
-    """Whether a number lies between two ends; None: at its error that cannot be told. tests: how
-    many such questions are decided together, at LEVEL in all.
+    """Test whether a number lies between two ends; None if its error is too large to decide.
+
+    `tests` is the number of such tests that are made together, at LEVEL in all.
 
     >>> inside(Estimate(1.0, 0.1), 0.0, 2.0), inside(Estimate(1.9, 0.1), 0.0, 2.0), inside(3, 0, 2)
     (True, None, False)

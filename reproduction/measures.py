@@ -1,6 +1,4 @@
-"""What the findings are judged by: numbers with their standard errors, and rows of them, computed
-from the tables.
-"""
+"""The numbers by which the findings are judged, with standard errors, computed from the tables."""
 
 import math
 from typing import Any
@@ -15,14 +13,15 @@ from .results import Rows, Tables
 
 SIMPLEX, THREE = ("hedge", "adahedge"), ("hedge", "adahedge", "lloo")
 STYLISED = ("figure1", "uniform-matroid-k2", "grid", "line2", "line3", "almost-all", "options")
-FEW_PERCENT = 0.05  # what the paper's "a few percent" is taken to be
-SELDOM = 0.02  # delta / 5: what "far below delta" is taken to be
+FEW_PERCENT = 0.05  # our reading of the paper's "a few percent"
+SELDOM = 0.02  # delta / 5: our reading of "far below delta"
 Numbers = dict[str, Any]
 
 
 class Column:
-    """One column of a table by x and rule, of the runs with the stylised threshold or GCB-PE's; the
-    means with their standard errors.
+    """One column of a table by x and rule; means have their standard errors.
+
+    Only runs with the stylised threshold or GCB-PE's are used.
     """
 
     def __init__(self, rows: Rows, name: str = "mean") -> None:
@@ -34,11 +33,11 @@ class Column:
         self.rules = list(dict.fromkeys(row["rule"] for row in used))
 
     def have(self, *rules: str) -> list[float]:
-        """The x at which all these rules were run."""
+        """Return the x at which all these rules were run."""
         return [x for x in self.xs if all((x, rule) in self.at for rule in rules)]
 
     def power(self, rule: str, xs: list[float]) -> Estimate:
-        """The exponent with which the means of a rule grow with x."""
+        """Return the exponent with which the means of a rule grow with x."""
         logs = np.log(xs)
         return propagated(
             lambda y: float(np.polyfit(logs, np.log(y), 1)[0]), [self.at[x, rule] for x in xs]
@@ -46,12 +45,14 @@ class Column:
 
 
 def mean_of(row: dict[str, Any]) -> Estimate:
+    """Return the mean of a row with its standard error."""
     return Estimate(row["mean"], row.get("standard_error") or 0.0)
 
 
 def learners_and_uniform(tables: Tables) -> Numbers:
-    """How far Hedge's, AdaHedge's and LLOO's means lie apart, how they compare with uniform
-    sampling's, and how they go with d.
+    """Compare the means of Hedge, AdaHedge and LLOO with each other and with uniform sampling.
+
+    Their correlations with d are computed too.
     """
     mean = Column(tables["figure1"])
     xs = mean.have("uniform", *THREE)
@@ -91,7 +92,7 @@ def learners_and_uniform(tables: Tables) -> Numbers:
 
 
 def ofw_and_the_others(tables: Tables) -> Numbers:
-    """OFW's mean over the largest of the other three, from d = 20 on."""
+    """Compute OFW's mean over the largest of the other three, from d = 20 on."""
     mean = Column(tables["figure1"])
     xs = [x for x in mean.have("ofw", *THREE) if x >= 20]
     return {
@@ -108,8 +109,9 @@ def ofw_and_the_others(tables: Tables) -> Numbers:
 
 
 def gcb_pe_and_the_others(tables: Tables) -> Numbers:
-    """GCB-PE's mean over the mean of the other five, with the scale that is implied; and how much
-    more it needs with the one that is proved.
+    """Compute GCB-PE's mean over the mean of the other five, with the implied scale.
+
+    The factor by which it needs more with the proved scale is computed too.
     """
     mean, gcb = Column(tables["figure1"]), Column(tables["gcb-pe"])
     rule = next(rule for rule in gcb.rules if "scale 0" in rule and "random" not in rule)
@@ -138,8 +140,10 @@ def gcb_pe_and_the_others(tables: Tables) -> Numbers:
 
 
 def time_and_actions(tables: Tables) -> Numbers:
-    """How the time per round goes with the number of actions: a power of it for the learners on the
-    simplex, with the error of the fit; a factor for the others.
+    """Compute how the time per round grows with the number of actions.
+
+    The growth is an exponent with the error of the fit for the learners on the simplex, and a
+    factor for the others.
     """
     us: dict[str, dict[float, float]] = {}
     for row in tables["figure1-time"]:
@@ -166,8 +170,9 @@ def time_and_actions(tables: Tables) -> Numbers:
 
 
 def growth_on_grids(tables: Tables) -> Numbers:
-    """How many times the means grow from the smallest grid to the largest, and on which of the
-    largest grids AdaHedge pays nearly |A| rounds.
+    """Compute the growth of the means from the smallest to the largest grid.
+
+    The largest grids on which AdaHedge needs nearly |A| rounds are found too.
     """
     mean = Column(tables["grid"])
     actions = {row["x"]: row["actions"] for row in tables["quantities"] if row["family"] == "grid"}
@@ -199,7 +204,7 @@ def growth_on_grids(tables: Tables) -> Numbers:
 
 
 def lloo_and_adahedge(tables: Tables) -> Numbers:
-    """LLOO's mean over AdaHedge's, and AdaHedge's time per round over LLOO's on the largest."""
+    """Compute LLOO's mean over AdaHedge's, and AdaHedge's time over LLOO's on the largest."""
     experiments = []
     for name in ("uniform-matroid-k2", "line2", "line3"):
         mean, time = Column(tables[name]), Column(tables[f"{name}-time"], "us_per_round")
@@ -218,7 +223,7 @@ def lloo_and_adahedge(tables: Tables) -> Numbers:
 
 
 def the_needle(tables: Tables) -> Numbers:
-    """LLOO's means, and AdaHedge's and uniform sampling's at the largest d."""
+    """Compute LLOO's means, and those of AdaHedge and uniform sampling at the largest d."""
     mean, capped = Column(tables["almost-all"]), Column(tables["almost-all"], "capped")
     xs = mean.have("adahedge", "lloo", "uniform")
     top, means = xs[-1], [mean.at[x, "lloo"] for x in xs]
@@ -239,8 +244,10 @@ OPTIONS = ("D-tracking", "one per answer")
 
 
 def options_and_the_usual(tables: Tables) -> Numbers:
-    """Means with an option changed, as ratios to the usual: each of them; their geometric mean over
-    learners and sizes, how many differ by more than a few percent beyond doubt, and the furthest.
+    """Compute the ratios of the means with an option changed to the usual ones.
+
+    The result has each ratio, their geometric mean over learners and sizes, the number of ratios
+    that differ significantly by more than a few percent, and the furthest one.
     """
     mean, low, high = Column(tables["options"]), 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT
     options, single = [], {}
@@ -281,17 +288,16 @@ def options_and_the_usual(tables: Tables) -> Numbers:
 
 
 def error_rows(tables: Tables, name: str, threshold: str = "stylised") -> Rows:
-    """The lines of a table with that threshold; of the options only those that are not in Figure 1
-    too.
-    """
+    """Return the rows of a table with that threshold, without those that Figure 1 has too."""
     rows = [row for row in tables[name] if row["threshold"] == threshold]
     there = {(row["x"], row["rule"]) for row in tables["figure1"]} if name == "options" else set()
     return [row for row in rows if (row["x"], row["rule"]) not in there]
 
 
 def pooled_errors(tables: Tables) -> Numbers:
-    """Errors in all runs with the stylised threshold, the worst line, the exact intervals, and the
-    errors with the proved threshold.
+    """Count the errors in all runs with the stylised threshold and with the proved one.
+
+    The result also has the worst row and the exact intervals.
     """
     rows = [row | {"experiment": name} for name in STYLISED for row in error_rows(tables, name)]
     proved = error_rows(tables, "options", "gaussian")

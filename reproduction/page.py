@@ -1,6 +1,4 @@
-"""docs/paper.md, made of the tables in a folder: verdicts, numbers beside the digitised ones,
-pictures.
-"""
+"""Write docs/paper.md from the tables in a folder: verdicts, numbers and pictures."""
 
 import textwrap
 from collections.abc import Sequence
@@ -59,7 +57,7 @@ FINDING = """## {number}. {claim}
 
 
 def page(tables: Tables, verdicts: Sequence[ClaimResult]) -> str:
-    """The whole page. Links are relative to it; it stands beside the folder of the tables."""
+    """Return the whole page, with links relative to a place beside the folder of the tables."""
     links = {f"finding_{one.number}": f"#{anchor(one)}" for one in verdicts}
     blocks = [INTRODUCTION.format(folder=tables.folder.name), _summary(tables, verdicts)]
     for one in verdicts:
@@ -82,7 +80,7 @@ def _summary(tables: Tables, verdicts: Sequence[ClaimResult]) -> str:
 
 
 def _runs(tables: Tables) -> str:
-    """How many runs the lines have, and which have fewer."""
+    """Describe how many runs the rows have, and which have fewer."""
     lines = [(name, row) for name in experiments() for row in tables[name]]
     if not lines:
         return "Nothing has been run yet."
@@ -102,7 +100,7 @@ def _runs(tables: Tables) -> str:
 
 
 def _spent(tables: Tables) -> str:
-    """How long the experiments took."""
+    """Describe how long the experiments took."""
     made = tables["made"]
     if not made:
         return ""
@@ -120,7 +118,7 @@ def _section(section: Section, tables: Tables, links: dict[str, str]) -> list[st
 
 
 def _shown(parts: Sequence[ConditionalBlock], tables: Tables, links: dict[str, str]) -> list[str]:
-    """As Markdown; parts whose tables are missing or empty are left out."""
+    """Render parts as Markdown; parts whose tables are missing or empty are left out."""
     blocks = []
     for part in parts:
         if not all(tables[name] for name in part.needs):
@@ -141,14 +139,15 @@ def _shown(parts: Sequence[ConditionalBlock], tables: Tables, links: dict[str, s
 
 
 def anchor(one: ClaimResult) -> str:
-    """Where the heading of a finding can be linked to."""
+    """Return the anchor of the heading of a finding."""
     words = "".join(c for c in f"{one.number}. {one.claim}".lower() if c.isalnum() or c in " -_")
     return words.replace(" ", "-")
 
 
 def wrapped(text: str) -> str:
-    """Markdown with its paragraphs and list items at most WIDTH characters wide; headings, tables
-    and pictures, which cannot be broken, as they are.
+    """Wrap the paragraphs and list items of Markdown to WIDTH characters.
+
+    Headings, tables and pictures cannot be broken and stay as they are.
 
     >>> len(wrapped("word " * 30).splitlines()), wrapped("# " + "word " * 30).count(chr(10))
     (2, 0)
@@ -166,7 +165,7 @@ def _block(block: str) -> str:
 
 
 def _filled(text: str, indent: str = "") -> str:
-    """No line begins with a minus or an equals sign, which Markdown takes for its own."""
+    """Fill a paragraph so that no line begins with - or =, which Markdown would interpret."""
     for sign in "-=":
         text = text.replace(f" {sign} ", f"\0{sign}\0")
     lines = textwrap.fill(

@@ -1,4 +1,4 @@
-"""The tables of the experiments in a folder: written, and read again."""
+"""Write and read the tables of the experiments in a folder."""
 
 import csv
 import json
@@ -14,8 +14,9 @@ Rows = list[dict[str, Any]]
 
 
 class Tables(dict[str, Rows]):
-    """The rows of every table by its name, read from the folder when they are first asked for; none
-    where there is no such file.
+    """The rows of every table by its name.
+
+    A table is read from the folder on first access; it is empty if there is no such file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,7 +29,7 @@ class Tables(dict[str, Rows]):
 
 
 def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Rows as CSV, numbers to six digits: small, and readable in a difference."""
+    """Write rows as CSV with six digits, so that files are small and differences readable."""
     shown = [
         {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()}
         for row in rows
@@ -37,7 +38,7 @@ def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def read(out: Path, name: str) -> Rows:
-    """Rows of a table that `write` made; an empty list if it is not there."""
+    """Read the rows of a table that `write` made; an empty list if it is not there."""
     path = out / f"{name}.csv"
     if not path.exists():
         return []
@@ -58,8 +59,9 @@ def _value(text: str) -> Any:
 
 
 def digitised() -> Rows:
-    """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per
-    round.
+    """Return Figure 1 as read off the authors' talk.
+
+    Part 1a is in rounds (within 150), part 1b in milliseconds per round.
     """
     text = files(__package__).joinpath("figure1_digitised.csv").read_text(encoding="utf-8")
     return [

@@ -1,6 +1,4 @@
-"""What the page on the paper shows under its headings: pictures, tables made of the rows in a
-folder, and remarks.
-"""
+"""The sections of the page on the paper: pictures, tables made from the rows, and remarks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -28,13 +26,13 @@ class GridBlock(NamedTuple):
 
     head: Sequence[str]
     cells: Sequence[Iterable[Any]]
-    left: int = 1  # columns that stand to the left
+    left: int = 1  # number of left-aligned columns
 
 
 class ConditionalBlock(NamedTuple):
-    """One part of a section. Text may have places for the columns of the last row of `needs`."""
+    """A part of a section; its text may have fields for the columns of the last row of `needs`."""
 
-    needs: tuple[str, ...]  # the tables without which it is left out
+    needs: tuple[str, ...]  # tables without which the part is left out
     what: str | FigureBlock | Callable[[Tables], GridBlock | list[Explanation]]
 
 
@@ -57,17 +55,17 @@ WORST = "{error_rate:.1%} [{error_low:.1%}, {error_high:.1%}] at {instance}"
 
 
 def by_rule(rows: Rows) -> dict[tuple[Any, str], dict[str, Any]]:
-    """The rows by x and rule."""
+    """Return the rows by x and rule."""
     return {(row["x"], row["rule"]): row for row in rows}
 
 
 def named(rows: Rows, column: str) -> list[Any]:
-    """What occurs in a column, each once, in the order of the rows."""
+    """Return the distinct values of a column in the order of the rows."""
     return list(dict.fromkeys(row[column] for row in rows))
 
 
 def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], GridBlock]:
-    """Mean and its standard error (median; quartiles) per rule, and the limit."""
+    """Return a table of means with standard errors (median; quartiles) per rule, and the limit."""
 
     def cell(row: dict[str, Any] | None) -> str:
         if row is None:
@@ -96,7 +94,7 @@ def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], GridBl
 
 
 def beside_the_marks(tables: Tables) -> GridBlock:
-    """Our means of Figure 1 beside those that were read off the paper's."""
+    """Return our means of Figure 1 beside the paper's marks."""
     at = by_rule(tables["figure1"])
     marks = {row["d"]: row for row in digitised() if row["figure"] == "1a"}
     cells = [
@@ -115,7 +113,7 @@ def beside_the_marks(tables: Tables) -> GridBlock:
 
 
 def gcb_pe(tables: Tables) -> GridBlock:
-    """GCB-PE's means beside the published ones, and the scale that those imply."""
+    """Return GCB-PE's means beside the published ones, with the scale that those imply."""
     at, labels = by_rule(tables["gcb-pe"]), named(tables["gcb-pe"], "rule")
     cells = []
     for d in sorted({row["x"] for row in tables["gcb-pe"]}):
@@ -138,7 +136,7 @@ def gcb_pe(tables: Tables) -> GridBlock:
 
 
 def time_per_round(tables: Tables) -> GridBlock:
-    """Microseconds per round of Figure 1 beside the paper's milliseconds."""
+    """Return the microseconds per round of Figure 1 beside the paper's milliseconds."""
     rows, at = tables["figure1-time"], by_rule(tables["figure1-time"])
     marks = {row["d"]: row for row in digitised() if row["figure"] == "1b"}
     actions = {row["x"]: row["actions"] for row in rows}
@@ -156,7 +154,7 @@ def time_per_round(tables: Tables) -> GridBlock:
 
 
 def options(tables: Tables) -> GridBlock:
-    """Means with an option changed, and by how much they differ from the usual."""
+    """Return the means with an option changed, and their ratios to the usual ones."""
     at, labels = by_rule(tables["options"]), named(tables["options"], "rule")
     sizes = sorted({row["x"] for row in tables["options"]})
     cells = []
@@ -182,7 +180,7 @@ def options(tables: Tables) -> GridBlock:
 
 
 def errors(tables: Tables) -> GridBlock:
-    """Errors of every rule in every experiment, and its worst instance."""
+    """Return the errors of every rule in every experiment, with its worst instance."""
     cells = []
     for name in STYLISED:
         rows = error_rows(tables, name)
@@ -203,7 +201,7 @@ def errors(tables: Tables) -> GridBlock:
 
 
 def proved(tables: Tables) -> GridBlock:
-    """What is licensed by theory, as a factor on the means."""
+    """Return the factors on the means of the bonus and the threshold of the theory."""
     at = by_rule(tables["options"])
     sizes = sorted({row["x"] for row in tables["options"]})
     cells = []
@@ -221,7 +219,7 @@ def proved(tables: Tables) -> GridBlock:
 
 
 def learners(tables: Tables) -> GridBlock:
-    """The learners' support, cost and regret, and the paper's bound on it."""
+    """Return the learners' support, cost and regret, and the paper's bound on the regret."""
     cells = []
     for rule in named(tables["regret"], "rule"):
         mine = [row for row in tables["regret"] if row["rule"] == rule]
@@ -254,7 +252,7 @@ def learners(tables: Tables) -> GridBlock:
     return GridBlock(head, cells)
 
 
-QUANTITIES = {  # a column of the page, and its template
+QUANTITIES = {  # columns of the page with their templates
     "family": "{family}",
     "instance": "{instance}",
     "d": "{d}",
@@ -268,14 +266,14 @@ QUANTITIES = {  # a column of the page, and its template
 
 
 def quantities(tables: Tables) -> GridBlock:
-    """The central quantities of every instance."""
+    """Return the central quantities of every instance."""
     rows = [{**row, "agrees": "yes" if row["agrees"] else "NO"} for row in tables["quantities"]]
     cells = [[cell.format(**row) for cell in QUANTITIES.values()] for row in rows]
     return GridBlock(list(QUANTITIES), cells, left=2)
 
 
 def theorem3(tables: Tables) -> GridBlock:
-    """Theorem 3's constants and its bound, beside the mean that was measured."""
+    """Return Theorem 3's constants and its bound beside the measured mean."""
     at = by_rule(tables["figure1"])
     cells = [
         [
@@ -296,7 +294,7 @@ def theorem3(tables: Tables) -> GridBlock:
 
 
 def psi(tables: Tables) -> GridBlock:
-    """psi by trying all choices of rows, greedily, and in closed form."""
+    """Return psi by trying all choices of rows, greedily, and in closed form."""
     cells = [
         [
             row["structure"],
@@ -311,7 +309,7 @@ def psi(tables: Tables) -> GridBlock:
 
 
 def correlated(tables: Tables) -> GridBlock:
-    """Characteristic times and means with correlated values."""
+    """Return the characteristic times and means with correlated values."""
     cells = [
         [
             f"{row['rho']:g}",
@@ -325,7 +323,7 @@ def correlated(tables: Tables) -> GridBlock:
 
 
 def elimination(tables: Tables) -> GridBlock:
-    """Means, errors and times per round of runs that discard answers, and of those that do not."""
+    """Return the means and errors of runs that discard answers, and of those that do not."""
     rows = tables["elimination"]
     at = {(row["problem"], row["threshold"], row["rule"], row["discards"]): row for row in rows}
     ways, cells = named(rows, "discards"), []
@@ -349,7 +347,7 @@ def elimination(tables: Tables) -> GridBlock:
 def stopping_times(
     name: str, x: str, rules: Sequence[str] = THREE + OURS, text: str = ""
 ) -> list[ConditionalBlock]:
-    """The picture and the table of an experiment."""
+    """Return the picture and the table of an experiment."""
     return [
         ConditionalBlock((name,), FigureBlock(name, text)),
         ConditionalBlock((name,), rounds(name, x, rules)),
@@ -478,11 +476,11 @@ AFTER = (  # the findings
         (
             ConditionalBlock(
                 ("elimination",),
-                "`cg.simulate(..., elimination='always')` discards an answer for good once it has lost "
-                'to the leader by more than the threshold, `elimination="phases"` looks only at the '
-                "ends of phases that grow by a tenth; both stop when one answer is left. Such a "
-                "run needs every rival beaten at some time, and not all of them at the same time. "
-                "The k = 3 matroids; {runs} runs of each, relabelled; `python "
+                "`cg.simulate(..., elimination='always')` discards an answer for good once it has "
+                'lost to the leader by more than the threshold, `elimination="phases"` looks only '
+                "at the ends of phases that grow by a tenth; both stop when one answer is left. "
+                "Such a run needs every rival beaten at some time, and not all of them at the same "
+                "time. The k = 3 matroids; {runs} runs of each, relabelled; `python "
                 "benchmarks/elimination.py` has more sizes.",
             ),
             ConditionalBlock(("elimination",), elimination),

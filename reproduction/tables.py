@@ -1,6 +1,4 @@
-"""The rows of the paper's tables: central quantities of the instances, and the comparison of the
-learners, from measurement.
-"""
+"""The rows of the paper's tables that are not campaigns: quantities, learners, theorems."""
 
 from collections.abc import Callable, Iterator
 from itertools import combinations, product
@@ -25,12 +23,13 @@ from .results import Rows
 from .timing import times
 
 SIZES = (5, 10, 20, 30, 40, 50)  # arms of the k = 3 instances on which costs are compared
-REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10  # runs at most: nothing stops them
+REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10  # runs at most: they have no stopping rule
 
 
 def quantities(say: Callable[[str], None]) -> Rows:
-    """The paper's table of central quantities, computed, beside its formulas; and the
-    characteristic time of each instance.
+    """Compute the paper's table of central quantities beside its formulas.
+
+    The characteristic time of each instance is added.
     """
     rows = []
     for name, formula in FORMULAS.items():
@@ -62,7 +61,7 @@ def quantities(say: Callable[[str], None]) -> Rows:
 
 
 def _informative(instance: Instance) -> int:
-    """How many actions have the best arm, counted."""
+    """Count the actions that contain the best arm."""
     return sum(1 for chosen in instance.problem.actions.to_list(250_000) if 0 in chosen)
 
 
@@ -100,14 +99,15 @@ FORMULAS: dict[str, Callable[[Instance], tuple[int, int, int, int]]] = {
 
 
 def learners(say: Callable[[str], None]) -> Rows:
-    """Cost per round and support of each learner at several d, after thousands of rounds of one
-    run.
+    """Measure cost per round and support of each learner at several d.
+
+    They are measured after thousands of rounds of one run.
     """
     return times([the.matroid(d) for d in SIZES], list(LEARNERS), 0, say)
 
 
 def regrets(say: Callable[[str], None], runs: int, seed: int) -> Iterator[tuple[str, list[Regret]]]:
-    """The regret of each learner over several runs of the k = 3 instance."""
+    """Yield the regret of each learner over several runs of the k = 3 instance."""
     instance = the.matroid(REGRET_ARMS)
     for name in LEARNERS:
         say(f"regret of {name}")
@@ -129,8 +129,9 @@ def regrets(say: Callable[[str], None], runs: int, seed: int) -> Iterator[tuple[
 
 
 def regret_rows(say: Callable[[str], None], runs: int = REGRET_RUNS, seed: int = 0) -> Rows:
-    """Means over the runs, at each recorded round; in how many runs the bound was exceeded
-    there.
+    """Average the regrets over the runs, at each recorded round.
+
+    The number of runs in which the bound was exceeded there is added.
     """
     rows = []
     for name, recorded in regrets(say, min(runs, REGRET_RUNS), seed):
@@ -152,8 +153,9 @@ def regret_rows(say: Callable[[str], None], runs: int = REGRET_RUNS, seed: int =
 
 
 def growth(t: Any, value: Any) -> float:
-    """The exponent with which a value grows, over the last decade of t; NaN where it is not
-    positive.
+    """Return the exponent with which a value grows over the last decade of t.
+
+    It is NaN if the value is not positive there.
     """
     t, value = np.asarray(t, dtype=float), np.asarray(value, dtype=float)
     late = t >= t[-1] / 10
@@ -163,8 +165,9 @@ def growth(t: Any, value: Any) -> float:
 
 
 def psi_rows(say: Callable[[str], None]) -> Rows:
-    """psi of almost all sets and of the spanning trees of small graphs: over all choices of rows,
-    and greedily, as the paper has it; beside the closed form.
+    """Compute psi of almost all sets and of the spanning trees of small graphs.
+
+    It is computed over all choices of rows, and greedily, as in the paper; beside the closed form.
     """
     rows = []
     for d in range(3, 9):
@@ -186,7 +189,7 @@ BOUND_BOX, BOUND_SIZES = (0.0, 1.0), (5, 10, 20, 50)
 
 
 def bound_rows(say: Callable[[str], None]) -> Rows:
-    """Theorem 3 and its constants on the paper's k = 3 instances."""
+    """Compute Theorem 3 and its constants on the paper's k = 3 instances."""
     rows = []
     for d in BOUND_SIZES:
         for rule in LEARNERS:
@@ -216,7 +219,7 @@ CORRELATIONS = (0.0, 0.5, 0.9)
 
 
 def correlated_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0) -> Rows:
-    """The k = 3 instance with d = 5, its values equally correlated within a play."""
+    """Simulate the k = 3 instance with d = 5 and values equally correlated within a play."""
     rows, means = [], the.matroid_means(5)
     for rho in CORRELATIONS:
         say(f"correlation {rho:g}")
@@ -243,7 +246,7 @@ ELIMINATION = ("uniform", "ofw")
 
 
 def elimination_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0) -> Rows:
-    """The best of 5 and of 10 arms, and the best 3 of 10, with and without discarding answers."""
+    """Simulate the best of 5 and of 10 arms and the best 3 of 10, with and without elimination."""
     rows = []
     for problem, instance in (
         ("best of 5 arms", the.matroid(5)),
@@ -281,7 +284,7 @@ def elimination_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0
 
 
 def best_action(d: int) -> Instance:
-    """The k = 3 instance, asked for its best action."""
+    """Return the k = 3 instance whose answers are its actions."""
     usual = the.matroid(d)
     asked = Problem(usual.problem.actions, Subsets(d, 3), usual.problem.rewards)
     return Instance(f"best 3 of {d}", asked, usual.means)

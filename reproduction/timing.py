@@ -1,6 +1,4 @@
-"""Time per round of a rule on an instance: the paper's "average running time to compute the next
-action".
-"""
+"""Time per round of a rule: the paper's "average running time to compute the next action"."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +19,7 @@ WARM, SECONDS, REPEATS = 200, 0.1, 5
 def times(
     instances: Sequence[Instance], rules: Sequence[str], seed: int, say: Callable[[str], None]
 ) -> Rows:
-    """One row for every rule on every instance."""
+    """Return one row for every rule on every instance."""
     rows = []
     for instance in instances:
         for rule in rules:
@@ -31,11 +29,10 @@ def times(
 
 
 def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> dict[str, Any]:
-    """Microseconds per round after the start, compiled: the best of a few stretches of about
-    SECONDS each, one core.
+    """Measure the microseconds per compiled round after the initial design, on one core.
 
-    The whole round is timed (estimate, stopping test, choice, noise), because in compiled code its
-    parts are not apart.
+    The result is the best of a few stretches of about SECONDS each. The whole round is timed
+    (estimate, stopping test, choice, noise), because compiled code does not separate its parts.
     """
     chosen = make_rule(rule)
     mine = draw_permutation(instance.problem, chosen, seed, 0)

@@ -1,5 +1,7 @@
-"""combgame: find the best answer by playing sets of arms, with probability 1 - delta, in as few
-plays as possible.
+"""combgame: pure exploration for combinatorial semi-bandits.
+
+Find the best answer with probability 1 - delta, in as few rounds as possible, where each round
+plays a set of arms.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -158,7 +160,7 @@ if TYPE_CHECKING:
     from .theory.upper_bound import UpperBound, upper_bound
 
 
-LATER = {  # not everybody needs them, and importing costs time
+LATER = {  # imported on first use, because importing takes time
     **dict.fromkeys(
         ("Campaign", "Configuration", "Instance", "read_campaign"), "research.campaign"
     ),

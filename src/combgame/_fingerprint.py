@@ -1,4 +1,7 @@
-"""Which sources this process runs: what is compiled and what is stored depends on them."""
+"""Hashes of the source code that this process runs.
+
+What is compiled and what is stored depend on them.
+"""
 
 import functools
 import hashlib
@@ -12,7 +15,7 @@ from typing import Any
 
 @functools.cache
 def digest() -> str:
-    """Hash of the package's sources."""
+    """Return a hash of the sources of the package."""
     root, seal = pathlib.Path(__file__).parent, hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         seal.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
@@ -20,9 +23,10 @@ def digest() -> str:
 
 
 def others(*values: Any) -> str | None:
-    """Hash of the sources of parts that are not this package's, in whatever modules the classes of
-    these descriptions, and of what is in them, stand; None: all are ours. What a module does beside
-    defining classes and functions does not count, so that a script may go on after its parts.
+    """Return a hash of source code outside the package; None if there is none.
+
+    The hash covers the modules of the classes of some descriptions and of the values in them. Only
+    the classes and functions that a module defines count, so a script may change after them.
 
     >>> others(3.0, "text") is None
     True
@@ -32,7 +36,7 @@ def others(*values: Any) -> str | None:
 
 
 def foreign(value: Any) -> bool:
-    """Whether something in a description is not this package's.
+    """Return whether something in a description is not from this package.
 
     >>> from combgame import LLOO
     >>> foreign(LLOO())
@@ -42,8 +46,9 @@ def foreign(value: Any) -> bool:
 
 
 def _modules(value: Any) -> set[str]:
-    """The modules of others in which the classes and functions of a description and of its fields
-    stand.
+    """Return the modules outside the package that define the classes and functions of a value.
+
+    The fields of the value are searched too.
     """
     if isinstance(value, FunctionType):
         module, fields = value.__module__, []
@@ -56,7 +61,7 @@ def _modules(value: Any) -> set[str]:
 
 
 def _fields(value: Any) -> list[Any]:
-    """What a value is made of, if it is a container or has a dictionary or slots."""
+    """Return the items of a container, or the values of the attributes of an object."""
     if isinstance(value, Mapping):
         return [*value, *value.values()]
     if isinstance(value, list | tuple | set | frozenset):
@@ -73,7 +78,7 @@ def _fields(value: Any) -> list[Any]:
 
 
 def _defined(module: str) -> str:
-    """The sources of the classes and functions that a module defines."""
+    """Return the sources of the classes and functions that a module defines."""
     found = []
     for name, one in sorted(vars(sys.modules[module]).items()):
         if getattr(one, "__module__", None) == module and (
@@ -81,6 +86,6 @@ def _defined(module: str) -> str:
         ):
             try:
                 found.append(inspect.getsource(one))
-            except (OSError, TypeError):  # typed in, and so not to be had
+            except (OSError, TypeError):  # defined at a prompt, so the source is not available
                 found.append(name)
     return "".join(found)

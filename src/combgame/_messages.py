@@ -1,9 +1,9 @@
-"""What is said to people: a code for programs, arguments, and a sentence with places for them.
+"""Messages to users: a code for programs, arguments, and a template.
 
-Errors, doubts, assumptions and next steps are all `Message`s. What a sentence advises is a `Term`
-(a call, an option, a phrase), and each surface spells it as its users type it: Python as
+Errors, outliers, assumptions and next steps are `Message` objects. Advice in a message is a `Term`
+(a call, an option, a phrase), which each surface spells as its users type it: Python as
 `extend(max_rounds=..., reason)`, the shell as `combgame study extend --max-rounds ... --reason
-...`. So nothing is ever parsed out of a sentence.
+...`. So no program has to parse a text.
 """
 
 import re
@@ -15,14 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 
 PLAIN = (str, int, float, bool, type(None))
-LONGEST = 1000  # items of a list that is an argument; a longer one is a text
-BITS = 3300  # of a whole number that is shown; Python refuses to write much longer ones
-# line and paragraph separators, and what turns the direction of writing
+LONGEST = 1000  # items of a list argument; a longer list is kept as its repr
+BITS = 3300  # bits of an integer that is shown; Python refuses to write much longer ones
+# line and paragraph separators, and characters that change the direction of writing
 UNSEEN = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class ReprText(str):
-    """A value that is no plain data, as it looked: its repr is itself."""
+    """The repr of a value that is not plain data; its own repr is itself."""
 
     __slots__ = ()
 
@@ -31,17 +31,19 @@ class ReprText(str):
 
 
 def is_control(character: str) -> bool:
-    """Whether a character is a control character, half of a pair of code units, or turns what is
-    around it: a terminal would obey it, and a file or a database may not keep it.
+    """Return whether a terminal would obey a character, or a file may not keep it.
+
+    These are control characters, surrogates, and characters that separate lines or change the
+    direction of writing.
     """
     return unicodedata.category(character) in ("Cc", "Cs") or character in UNSEEN
 
 
 def escape_control(text: str, kept: str = "") -> str:
-    """The text, with `is_control` characters written as Python writes them, but for those in `kept`.
+    r"""Return the text with `is_control` characters escaped as in Python, except those in `kept`.
 
-    >>> legible("a\\x1b[31m\\n"), legible("a\\tb\\n", kept="\\n")
-    ('a\\\\x1b[31m\\\\n', 'a\\\\tb\\n')
+    >>> escape_control("a\x1b[31m\n"), escape_control("a\tb\n", kept="\n")
+    ('a\\x1b[31m\\n', 'a\\tb\n')
     """
     if text.isprintable():
         return text
@@ -52,22 +54,22 @@ def escape_control(text: str, kept: str = "") -> str:
 
 
 def safe_repr(value: object) -> ReprText:
-    """Any object as it looks, in one line, whatever its class does when it is asked.
+    """Return the repr of any object in one line, even if its class raises an error.
 
-    >>> looks(10**5000)
+    >>> safe_repr(10**5000)
     <a number of about 5,001 digits>
     """
     if isinstance(value, int) and value.bit_length() > BITS:
         return ReprText(f"<a number of about {int(value.bit_length() * 0.30103) + 1:,} digits>")
     try:
         text = repr(value)
-    except Exception:  # its own, or a list in itself or too deep, or with such a number in it
+    except Exception:  # from its class, a recursive or deep list, or a long integer inside
         text = f"<{type(value).__name__}>"
     return ReprText(re.sub(r"\s*\n\s*", " ", text))
 
 
 def safe_str(value: object) -> str:
-    """What an object is called, whatever its class does when it is asked."""
+    """Return the str of any object, even if its class raises an error."""
     try:
         return safe_repr(value) if isinstance(value, int) else str(value)
     except Exception:
@@ -75,36 +77,39 @@ def safe_str(value: object) -> str:
 
 
 class CallHint:
-    """A verb that people call, and with what: `CallHint("extend", "reason", max_rounds=...)`.
+    """A call that a message advises: ``CallHint("extend", "reason", max_rounds=...)``.
 
-    given: the arguments whose values the reader has at hand, in order; named: those that are
-    named, `...` for a value that the reader chooses.
+    Positional arguments are values that the reader has at hand. Keyword arguments are named in the
+    call, with ``...`` for a value that the reader chooses.
     """
 
     def __init__(self, verb: str, *given: object, **named: object) -> None:
         self.verb, self.given, self.named = verb, given, named
 
     def render_inline(self, surface: "Renderer") -> str:
+        """Return the call as a surface spells it."""
         return surface.call(self.verb, self.given, self.named)
 
 
 class OptionHint:
-    """A setting by its name, with its value where that is said: `OptionHint("max_rounds", 40)`."""
+    """An option, with its value if that is known: ``OptionHint("max_rounds", 40)``."""
 
     def __init__(self, name: str, value: object = ...) -> None:
         self.name, self.value = name, value
 
     def render_inline(self, surface: "Renderer") -> str:
+        """Return the option as a surface spells it."""
         return surface.option(self.name, self.value)
 
 
 class PhraseHint:
-    """Words that differ from surface to surface: what a missing value looks like, say."""
+    """A phrase that differs between surfaces, for example how a missing value is given."""
 
     def __init__(self, key: str, **arguments: object) -> None:
         self.key, self.arguments = key, arguments
 
     def render_inline(self, surface: "Renderer") -> str:
+        """Return the phrase of a surface."""
         return surface.phrase(self.key).format(**self.arguments)
 
 
@@ -112,7 +117,7 @@ Term = CallHint | OptionHint | PhraseHint
 
 
 class Renderer(Protocol):
-    """How one surface spells what a sentence advises."""
+    """How a surface spells the advice in a message."""
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str: ...
 
@@ -122,9 +127,9 @@ class Renderer(Protocol):
 
 
 class PythonRenderer:
-    """As one types it in Python.
+    """The renderer for Python.
 
-    >>> str(Message("x", "{more} gives it more rounds", more=Call("extend", max_rounds=...)))
+    >>> str(Message("x", "{more} gives it more rounds", more=CallHint("extend", max_rounds=...)))
     'extend(max_rounds=...) gives it more rounds.'
     """
 
@@ -157,13 +162,29 @@ PYTHON = PythonRenderer()
 
 
 class Message:
-    """code: what programs go by. text, remedy: what is the case and what to do, without the full
-    stop, with places for the arguments as `str.format` has them; besides, `{n:count round}` is "2
-    rounds", `{n:was|were}` chooses by the number, `{names:list}`, `{names:quoted}`, `{names:and}`
-    and `{names:or}` are "a, b", "'a', 'b'", "a, and b" and "a or b", `{names:by / }` is "a / b",
-    `{names:list 9}` stops after nine, and `{part:capital}` begins with a capital letter. An
-    argument may be a sentence.
+    """A message with a code for programs and arguments for its templates.
 
+    Parameters
+    ----------
+    code : str
+        The code that programs use.
+    text : str
+        Template of the text, without the final period.
+    remedy : str, optional
+        Template of the advice, without the final period.
+    **arguments : object
+        Values for the templates. They may be messages themselves.
+
+    Notes
+    -----
+    Templates have the syntax of `str.format`. In addition, ``{n:count round}`` gives "2 rounds",
+    ``{n:was|were}`` chooses by the number, ``{names:list}``, ``{names:quoted}``, ``{names:and}``
+    and ``{names:or}`` give "a, b", "'a', 'b'", "a, and b" and "a or b", ``{names:by / }`` gives "a
+    / b", ``{names:list 9}`` stops after nine items, and ``{part:capital}`` begins with a capital
+    letter.
+
+    Examples
+    --------
     >>> text, remedy = "{n:count result} {n:was|were} late", "tell {n:it|them}"
     >>> late = Message("late", text, remedy=remedy, n=2)
     >>> str(late), late.code, late.arguments
@@ -177,30 +198,55 @@ class Message:
         self.arguments = {name: _plain(value) for name, value in arguments.items()}
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """The whole sentence, with its remedy, as a surface says it."""
+        """Return the text and the remedy, as a surface renders them.
+
+        Parameters
+        ----------
+        surface : Renderer, default=PYTHON
+            The renderer for calls and options.
+
+        Returns
+        -------
+        str
+            The message, with a final period.
+        """
         whole, advice = self._filled(self.text, surface), self.remedy(surface)
         if advice:
             whole += (". " if advice[:1].isupper() else "; ") + advice
         return whole if not whole or whole[-1] in ".!?:" else whole + "."
 
     def render_inline(self, surface: Renderer) -> str:
-        """As a part of another sentence."""
+        """Return the message without its final period, for use in another message."""
         said = self.render(surface)
         return said if said.endswith("...") else said.removesuffix(".")
 
     def with_context(self, place: str = "", /, **arguments: object) -> "Message":
-        """The same, said of a place (a file, a line, a round), which has places for arguments too;
-        without one, of the arguments themselves.
+        """Return the same message with a prefix that names a place: a file, a line, a round.
 
-        >>> print(Message("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
+        Parameters
+        ----------
+        place : str, optional
+            Template of the prefix. By default it consists of the arguments.
+        **arguments : object
+            Values for the template.
+
+        Returns
+        -------
+        Message
+            The prefixed message.
+
+        Examples
+        --------
+        >>> message = Message("empty", "{what} is empty", what="a cell")
+        >>> print(message.with_context("line {line}", line=2))
         line 2: a cell is empty.
-        >>> print(Message("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
+        >>> print(Message("late", "{n} is late", n=2).with_context(where="a.toml", key="runs"))
         a.toml: runs: 2 is late.
         """
         text, advice = self.text, self.advice
-        if not self.arguments:  # then braces are braces
+        if not self.arguments:  # then the text is not a template, so braces are escaped
             text, advice = (one.replace("{", "{{").replace("}", "}}") for one in (text, advice))
-        if not place:  # an inner place keeps its name
+        if not place:  # arguments of an inner place keep their names
             arguments = {
                 f"outer_{name}" if name in self.arguments else name: one
                 for name, one in arguments.items()
@@ -210,7 +256,7 @@ class Message:
         return Message(self.code, f"{place}: {text}", remedy=advice, **known)
 
     def remedy(self, surface: Renderer = PYTHON) -> str:
-        """What to do about it, as a surface says it; nothing where nothing is to be done."""
+        """Return the advice as a surface renders it; an empty text if there is none."""
         return self._filled(self.advice, surface)
 
     def _filled(self, text: str, surface: Renderer) -> str:
@@ -220,7 +266,13 @@ class Message:
         return escape_control(_WORDS.vformat(text, (), spelt))
 
     def to_data(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data, which JSON can carry."""
+        """Return the message as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            The keys are "code", "arguments", "text" and "remedy".
+        """
         arguments = {name: _data(value, surface) for name, value in self.arguments.items()}
         said = {"text": self.render(surface), "remedy": self.remedy(surface)}
         return {"code": self.code, "arguments": arguments, **said}
@@ -241,9 +293,9 @@ class Message:
 
 
 def join_truncated(parts: list[str], most: int = 10, between: str = ", ") -> str:
-    """A list in a sentence, cut where it is long.
+    """Join some texts, cut off after `most`.
 
-    >>> several(["a", "b", "c"], most=2)
+    >>> join_truncated(["a", "b", "c"], most=2)
     'a, b, ...'
     """
     return between.join(parts[:most]) + f"{between}..." * (len(parts) > most)
@@ -251,7 +303,7 @@ def join_truncated(parts: list[str], most: int = 10, between: str = ", ") -> str
 
 class _Words(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
-        if isinstance(value, ReprText):  # which is no number or list any more
+        if isinstance(value, ReprText):  # it is not a number or list any more
             return str(value)
         if format_spec.startswith("count "):
             return f"{value:,} {format_spec[6:]}{'s' * (value != 1)}"
@@ -260,7 +312,7 @@ class _Words(string.Formatter):
             return one if value == 1 else many
         form, _, cut = format_spec.partition(" ")
         if form in ("list", "quoted", "and", "or") and isinstance(value, str):
-            return value  # a list that is too long to be data
+            return value  # a list that was too long to be kept as data
         if form in ("list", "quoted"):
             show = str if form == "list" else repr
             parts = [show(one) for one in value]
@@ -278,19 +330,19 @@ class _Words(string.Formatter):
 
 
 _WORDS = _Words()
-Rich = CallHint | OptionHint | PhraseHint | Message  # what a surface spells
+Rich = CallHint | OptionHint | PhraseHint | Message  # values that a renderer spells
 
 
 def _plain(value: object) -> Any:
-    """As data that can be sent: a NumPy number as a number, another object as it looks."""
+    """Return data for JSON: a NumPy number as a number, any other object as its repr."""
     try:
         return _data_of(value, ())
-    except Exception:  # too deep, or an object that refuses to be looked at
+    except Exception:  # a value that is nested too deeply, or an object that raises an error
         return safe_repr(value)
 
 
 def _data_of(value: Any, around: tuple[int, ...]) -> Any:
-    """around: the lists that it is in."""
+    """Return plain data; `around` has the ids of the containers around the value."""
     if isinstance(value, Rich):
         return value
     # np.float64 is a float too
@@ -310,14 +362,14 @@ def _data_of(value: Any, around: tuple[int, ...]) -> Any:
 
 
 def _spelt(value: Any, surface: Renderer) -> Any:
-    """Terms and sentences as a surface says them, in a list too."""
+    """Render terms and messages, also in a list."""
     if isinstance(value, list | tuple):
         return type(value)(_spelt(one, surface) for one in value)
     return value.render_inline(surface) if isinstance(value, Term | Message) else value
 
 
 def _data(value: Any, surface: Renderer) -> Any:
-    """The same as plain data."""
+    """Return rendered terms and messages as plain data."""
     if isinstance(value, list | tuple):
         return [_data(one, surface) for one in value]
     return value.to_data(surface) if isinstance(value, Message) else _spelt(value, surface)

@@ -1,9 +1,8 @@
-"""Arguments that give arms and lists: how many there are, what they are called, and how large
-something may be before it is asked whether that is meant.
+"""Checks of arguments that give arms and lists: numbers, names, and limits of size.
 
-A slip of the pen, `arms = 1000000000` in a file, would otherwise fill the memory of a machine.
-COMBGAME_LIMIT, an environment variable, raises the limits: it is the number of arms that a
-structure may have; matrices may have a hundred times as many entries.
+Without limits, a slip such as `arms = 1000000000` in a file would fill the memory of a machine. The
+environment variable COMBGAME_LIMIT raises the limits: it is the number of arms that a structure may
+have. Matrices may have a hundred times as many entries.
 """
 
 import os
@@ -16,11 +15,11 @@ import numpy as np
 from .errors import InputError, check_int, invalid_argument, unknown_name
 
 VARIABLE, USUAL = "COMBGAME_LIMIT", 10**6
-MATRIX = 100  # entries of a matrix for each arm that is allowed
+MATRIX = 100  # entries of a matrix per arm that the limit allows
 
 
 def limit() -> int:
-    """The number of arms that a structure may have."""
+    """Return the largest number of arms that a structure may have."""
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         return USUAL
@@ -30,13 +29,14 @@ def limit() -> int:
 
 
 def check_size(number: int, what: str, *, of: str, times: int = 1) -> int:
-    """The number, if it is within `times` the limit, or a sentence; what: of what there are so
-    many.
+    """Return a number if it is at most `times` the limit; raise an error otherwise.
+
+    The text `what` names what is counted.
 
     >>> check_size(10**8, "arms", of="Arms")
     Traceback (most recent call last):
-    combgame.errors.InputError: Arms: 100,000,000 arms are above the limit of 1,000,000; if that\
- many are meant, set the environment variable COMBGAME_LIMIT to 100000000.
+    combgame.errors.InputError: Arms: 100,000,000 arms are above the limit of 1,000,000; if that
+    many are meant, set the environment variable COMBGAME_LIMIT to 100000000.
     """
     most = times * limit()
     if number > most:
@@ -55,7 +55,7 @@ def check_size(number: int, what: str, *, of: str, times: int = 1) -> int:
 
 
 def arms(name: str, value: object, least: int, *, of: str) -> int:
-    """A number of arms, or a sentence."""
+    """Return a number of arms; raise an error if it is too small or above the limit."""
     return check_size(check_int(name, value, least, of=of), "arms", of=of)
 
 
@@ -63,7 +63,7 @@ Names = tuple[str, ...] | None
 
 
 def counted(d: Any, least: int, of: str) -> tuple[int, Names]:
-    """The number of arms, and their names if those were given.
+    """Return the number of arms, and their names if names were given.
 
     >>> counted(3, 1, "Arms"), counted(["wt", "K7R"], 1, "Arms")
     ((3, None), (2, ('wt', 'K7R')))
@@ -87,7 +87,7 @@ def counted(d: Any, least: int, of: str) -> tuple[int, Names]:
 
 
 def numbers_of(given: Iterable[Any], names: Names, of: str) -> list[Any]:
-    """Arms by their numbers, where names may stand for them."""
+    """Return the indices of arms that may be given by name."""
     if names is None:
         return list(given)
     known = {name: a for a, name in enumerate(names)}
@@ -99,11 +99,11 @@ def numbers_of(given: Iterable[Any], names: Names, of: str) -> list[Any]:
 
 
 def check_list(name: str, value: Any, what: str, *, of: str = "", **more: Any) -> list[Any]:
-    """What is in a list or another collection, but not in a text; or a sentence.
+    """Return the items of a collection that is not a text; raise an error for other values.
 
-    >>> items_of("sets", ([0], [1]), "a list of sets")
+    >>> check_list("sets", ([0], [1]), "a list of sets")
     [[0], [1]]
-    >>> items_of("sets", 3, "a list of sets", of="Listed")
+    >>> check_list("sets", 3, "a list of sets", of="Listed")
     Traceback (most recent call last):
     combgame.errors.InputError: Listed: sets = 3 must be a list of sets.
     """
@@ -111,7 +111,7 @@ def check_list(name: str, value: Any, what: str, *, of: str = "", **more: Any) -
     try:
         some = None if isinstance(value, str | bytes | bytearray) else iter(value)
         listed = None if some is None else list(islice(some, most + 1))
-    except Exception:  # whatever its class does
+    except Exception:  # from a class of the user
         listed = None
     if listed is None:
         raise invalid_argument(name, value, what, of=of, **more)

@@ -1,9 +1,8 @@
-"""Descriptions are values: structures, rewards, learners, rules and problems are equal when their
-arguments are, and frozen.
+"""Descriptions as immutable values: structures, rewards, learners, rules and problems.
 
-The arguments of a description are those of its constructor, in a form that is the same however they
-were given. Its own class says them: by being a frozen dataclass, or with a method `arguments`. A
-class that does neither is no value: its objects equal only themselves.
+Descriptions are equal if their arguments are. The arguments are those of the constructor, in a form
+that does not depend on how they were given. A class states them by being a frozen dataclass, or
+with a method `arguments`. Objects of other classes are no values: they equal only themselves.
 """
 
 import inspect
@@ -18,17 +17,18 @@ import numpy as np
 from ._messages import safe_repr
 from .errors import InputError, to_python_scalar
 
-LONG = 60  # characters of an argument in a sentence
+LONG = 60  # maximal number of characters of an argument in a message
 Class = TypeVar("Class", bound=type)
 
 
 class Description:
-    """The base of what describes; see `arguments`."""
+    """Base class of descriptions; see `arguments`."""
 
     def __post_init__(self) -> None:
-        """Of a dataclass: the numbers of NumPy among its fields become those of Python, so that
-        they are compared, written and checked like them. A class with more to check calls this
-        first.
+        """Convert NumPy numbers among the fields of a dataclass to Python numbers.
+
+        They are then compared, written and checked as such. A class with more checks calls this
+        method first.
         """
         for item in fields(self):  # type: ignore[arg-type]
             given = getattr(self, item.name)
@@ -65,11 +65,14 @@ class Description:
         object.__delattr__(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was kept for comparing: texts have other hashes in other processes."""
+        """Return the state without cached keys and hashes: hashes of texts differ by process."""
         return {name: value for name, value in vars(self).items() if name not in ("_key", "_hash")}
 
     def _compared(self) -> tuple[Any, ...] | None:
-        """Named tuples of different kinds are different, although they are equal as tuples."""
+        """Return the arguments for comparison.
+
+        Named tuples of different classes are different, although they are equal as tuples.
+        """
         said = arguments(self).values() if is_value(self) else None
         return (
             None
@@ -79,8 +82,9 @@ class Description:
 
 
 def frozen(kind: Class) -> Class:
-    """A class whose objects cannot be changed once they are made; those of its subclasses can,
-    beyond what it made. The numbers of NumPy among its arguments become those of Python.
+    """Make the objects of a class immutable once they are made.
+
+    Objects of subclasses can be changed. NumPy numbers among the arguments become Python numbers.
     """
     begin: Any = kind.__init__  # type: ignore[misc]
 
@@ -103,8 +107,9 @@ def _refuse(described: Any, name: str) -> None:
 
 
 def is_value(described: Any) -> bool:
-    """Whether its own class says what its arguments are: an inherited saying knows nothing of what
-    a class adds.
+    """Return whether the class of an object itself states its arguments.
+
+    An inherited statement does not cover what a subclass adds.
     """
     own = vars(type(described))
     return (
@@ -115,18 +120,19 @@ def is_value(described: Any) -> bool:
 
 
 def symmetric(described: object) -> bool:
-    """Whether a rule or learner says that arms are only numbers to it; its own class must, because
-    a subclass may name arms.
+    """Return whether a rule or learner declares that its arms are exchangeable.
+
+    Its own class must declare it, because a subclass may name arms.
     """
     return bool(vars(type(described)).get("symmetric", False))
 
 
 def arguments(described: Any) -> dict[str, Any]:
-    """What makes the same description again, by the names of its constructor's parameters.
+    """Return the arguments that make the same description, by the names of parameters.
 
     >>> from combgame import Gaussian, Subsets
-    >>> arguments(Subsets(d=4, size=2)), arguments(Gaussian([1, 2]))
-    ({'d': 4, 'size': 2}, {'sigma': (1.0, 2.0), 'shared_sigma': True, 'simulation_sigma': None, 'batch_effect': False})
+    >>> arguments(Subsets(d=4, size=2)), arguments(Gaussian([1, 2]))["sigma"]
+    ({'d': 4, 'size': 2}, (1.0, 2.0))
     """
     if not is_value(described):
         raise InputError(
@@ -156,15 +162,15 @@ def arguments(described: Any) -> dict[str, Any]:
 
 
 class Argument(NamedTuple):
-    """What a description was made with, as one would type it."""
+    """An argument of a description."""
 
     name: str
     value: Any
-    placed: bool  # it needs no name
+    placed: bool  # True if it can be given by position
 
 
 def non_default_arguments(described: Any) -> Iterator[Argument]:
-    """The arguments that are not as usual. One that is a description itself is always given."""
+    """Yield the arguments that differ from their defaults, and all that are descriptions."""
     kind: type = type(described)
     known, placed = _parameters(kind), True
     for name, value in arguments(described).items():
@@ -181,11 +187,11 @@ def non_default_arguments(described: Any) -> Iterator[Argument]:
 
 
 def short_repr(described: Any) -> str:
-    """As in a sentence: as one would type it, but for what is long.
+    """Return the repr for a message, in which long arguments are shortened.
 
     >>> from combgame import CombGame, LLOO, Listed
     >>> singles = Listed([[a] for a in range(99)], 99)
-    >>> short(CombGame(LLOO(sparsify=False), tracking="D")), short(singles)
+    >>> short_repr(CombGame(LLOO(sparsify=False), tracking="D")), short_repr(singles)
     ("CombGame(LLOO(sparsify=False), tracking='D')", 'Listed(<99 sets>, 99)')
     """
     if isinstance(described, tuple) or not is_value(described):
@@ -207,7 +213,7 @@ def _same(value: Any, usual: Any) -> bool:
 
 
 def _key(described: Any) -> tuple[Any, ...] | None:
-    """What is compared, made once."""
+    """Return the cached key for comparison."""
     known = vars(described)
     if "_key" not in known:
         known["_key"] = described._compared()

@@ -1,7 +1,8 @@
-"""What goes wrong at the boundary, in sentences: the argument, the value, the remedy.
+"""Errors, and checks of arguments that raise them.
 
-An error is a `Message`: a code, arguments, a text and a remedy with places for them. Three of them
-recur, and are said alike everywhere: `invalid_argument`, `unknown_name`, `missing_extra`.
+An error contains a `Message`: a code, arguments, and templates for a text and a remedy. Three kinds
+of errors recur and have functions of their own: `invalid_argument`, `unknown_name` and
+`missing_extra`.
 """
 
 import math
@@ -13,14 +14,28 @@ import numpy as np
 
 from ._messages import LONGEST, PYTHON, Message, Renderer, ReprText, is_control
 
-MOST = 2**63 - 1  # of whole numbers: beyond it, neither arrays nor databases count
-SEED = 2**128 - 1  # of seeds, which NumPy draws with so many
-NAME, REASON = 200, 10_000  # characters of a name, and of a longer text
+MOST = 2**63 - 1  # largest integer that arrays and databases represent
+SEED = 2**128 - 1  # largest seed; the entropy that NumPy draws has 128 bits
+NAME, REASON = 200, 10_000  # maximal number of characters of a name, and of a longer text
 
 
 class CombGameError(Exception):
-    """The base of every error that combgame raises on purpose.
+    """Base class of the errors that combgame raises on purpose.
 
+    Parameters
+    ----------
+    code : str
+        A short code for programs. If `text` is missing, this is the message and the code is
+        "error".
+    text : str, optional
+        Template of the message without the final period; see `Message`.
+    remedy : str, optional
+        Template of the advice that follows the text.
+    **arguments : object
+        Values for the templates.
+
+    Examples
+    --------
     >>> error = InputError("too-few", "{n} arms are too few", remedy="give two", n=1)
     >>> str(error), error.code, error.arguments, error.remedy
     ('1 arms are too few; give two.', 'too-few', {'n': 1}, 'give two')
@@ -29,29 +44,56 @@ class CombGameError(Exception):
     """
 
     def __init__(self, code: str, text: str = "", /, *, remedy: str = "", **arguments: object):
-        if not text:  # a sentence alone, as a part of one's own may say it
+        if not text:  # a message alone, as user code may raise it
             code, text, arguments = "error", "{said}", {"said": code.removesuffix(".")}
         self.sentence = Message(code, text, remedy=remedy, **arguments)
         super().__init__(self.sentence.render())
 
     @property
     def code(self) -> str:
+        """Return the code of the message."""
         return self.sentence.code
 
     @property
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the message."""
         return self.sentence.arguments
 
     @property
     def remedy(self) -> str:
+        """Return the advice on what to do."""
         return self.sentence.remedy()
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """The sentence as a surface says it."""
+        """Return the message as a surface renders it.
+
+        Parameters
+        ----------
+        surface : Renderer, default=PYTHON
+            The renderer for calls and options that the message mentions.
+
+        Returns
+        -------
+        str
+            The text and the remedy.
+        """
         return self.sentence.render(surface)
 
     def with_context(self, place: str = "", /, **arguments: object) -> Self:
-        """The same error, said of a place: a file, a line, a round."""
+        """Return the same error with a prefix that names a place: a file, a line, a round.
+
+        Parameters
+        ----------
+        place : str, optional
+            Template of the prefix. By default it consists of the arguments.
+        **arguments : object
+            Values for the template.
+
+        Returns
+        -------
+        CombGameError
+            A new error of the same class.
+        """
         return error_from(type(self), self.sentence.with_context(place, **arguments))
 
     def __str__(self) -> str:
@@ -65,7 +107,7 @@ Kind = TypeVar("Kind", bound=CombGameError)
 
 
 def error_from(kind: type[Kind], sentence: Message) -> Kind:
-    """An error of a kind that says this sentence."""
+    """Return an error of a class with a given message."""
     error = kind.__new__(kind)
     Exception.__init__(error, sentence.render())
     error.sentence = sentence
@@ -73,15 +115,15 @@ def error_from(kind: type[Kind], sentence: Message) -> Kind:
 
 
 class InputError(CombGameError, ValueError):
-    """A value that cannot be used, with the remedy."""
+    """A value cannot be used; the message says what to change."""
 
 
 class UnknownNameError(CombGameError, LookupError):
-    """A name (of a rule, an arm, a threshold) that does not exist."""
+    """A name (of a rule, an arm, a threshold) does not exist."""
 
 
 class TieError(InputError):
-    """Two answers are equally good, so that no number of plays can tell them apart."""
+    """Two answers are equally good, so no number of rounds can distinguish them."""
 
 
 class OracleError(CombGameError, RuntimeError):
@@ -89,27 +131,27 @@ class OracleError(CombGameError, RuntimeError):
 
 
 class TooManySetsError(InputError):
-    """An enumeration that was asked for is larger than its limit."""
+    """A requested enumeration is larger than its limit."""
 
 
 class EngineError(CombGameError, RuntimeError):
-    """A part cannot run on the engine that was asked for."""
+    """A kernel cannot run on the requested engine."""
 
 
 class StoreError(CombGameError, OSError):
-    """A file of results that cannot be read or written; what was stored is kept."""
+    """A file of results cannot be read or written; stored data are kept."""
 
 
 class StudyError(CombGameError, RuntimeError):
-    """What a study cannot do now, with what it can."""
+    """A study cannot do something now; the message says what it can do."""
 
 
 class AccessError(CombGameError, PermissionError):
-    """What a service does not let somebody do."""
+    """A service does not permit a request."""
 
 
 class Notice(UserWarning):
-    """A sentence about something that goes on nevertheless, as a warning of Python's."""
+    """A Python warning with a message, for computations that continue."""
 
     def __init__(self, sentence: Message) -> None:
         super().__init__(sentence.render())
@@ -119,10 +161,24 @@ class Notice(UserWarning):
 def invalid_argument(
     name: str, value: object, what: str, remedy: str = "", *, of: str = "", **more: Any
 ) -> InputError:
-    """An argument that has the wrong value. what, remedy: with places for `more`; of: the class or
-    function that takes the argument. `what` is an argument of the sentence too, filled in.
+    """Return an error for an argument with a wrong value.
 
-    >>> error = must_be("sigma", -1, "at least {least}", of="Gaussian", least=0)
+    Parameters
+    ----------
+    name, value
+        The argument.
+    what : str
+        Template of the requirement. It is an argument of the message too, filled in.
+    remedy : str, optional
+        Template of the advice.
+    of : str, optional
+        The class or function that takes the argument.
+    **more
+        Values for the templates.
+
+    Examples
+    --------
+    >>> error = invalid_argument("sigma", -1, "at least {least}", of="Gaussian", least=0)
     >>> print(error)
     Gaussian: sigma = -1 must be at least 0.
     >>> error.arguments
@@ -137,9 +193,20 @@ def invalid_argument(
 def unknown_name(
     kind: str, name: object, known: Iterable[object], *, of: str = ""
 ) -> UnknownNameError:
-    """A name that is none of those that exist; of: the class or function that takes it.
+    """Return an error for a name that does not exist.
 
-    >>> error = unknown("rule", "loo", ["lloo", "ofw"])
+    Parameters
+    ----------
+    kind, name
+        The kind of the name (an argument), and the unknown name.
+    known : iterable
+        The names that exist.
+    of : str, optional
+        The class or function that takes the name.
+
+    Examples
+    --------
+    >>> error = unknown_name("rule", "loo", ["lloo", "ofw"])
     >>> print(error)
     rule = 'loo' is not known; use one of lloo, ofw.
     >>> error.arguments["known"]
@@ -152,14 +219,14 @@ def unknown_name(
 
 
 def _of(error: Kind, of: str) -> Kind:
-    """The error, said of the class or function that takes the argument, if one is named."""
+    """Return the error with the class or function that takes the argument as a prefix."""
     return error.with_context(of=of) if of else error
 
 
 def missing_extra(what: str, extra: str) -> CombGameError:
-    """Something that an optional dependency does.
+    """Return an error for a feature that needs an optional dependency.
 
-    >>> print(needs_extra("to_frame()", "frames"))
+    >>> print(missing_extra("to_frame()", "frames"))
     to_frame() needs the extra 'frames'; install it with pip install 'combgame[frames]'.
     """
     remedy = "install it with pip install 'combgame[{extra}]'"
@@ -168,9 +235,9 @@ def missing_extra(what: str, extra: str) -> CombGameError:
 
 
 def to_python_scalar(value: Any) -> Any:
-    """A NumPy number, also an array of dimension 0, as the number it is; else the value itself.
+    """Convert a NumPy scalar or array of dimension 0 to a Python number; return others unchanged.
 
-    >>> unboxed(np.int64(3)), unboxed(np.array(0.5)), unboxed(np.bool_(True)), unboxed("x")
+    >>> tuple(to_python_scalar(x) for x in (np.int64(3), np.array(0.5), np.bool_(True), "x"))
     (3, 0.5, True, 'x')
     """
     boxed = isinstance(value, np.generic | np.ndarray) and value.ndim == 0
@@ -178,7 +245,7 @@ def to_python_scalar(value: Any) -> Any:
 
 
 def check_int(name: str, value: object, least: int, *, of: str = "", most: int = MOST) -> int:
-    """A whole number of at least `least`, or a sentence."""
+    """Return a whole number of at least `least` and at most `most`; raise an error for others."""
     number = to_python_scalar(value)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise invalid_argument(
@@ -190,7 +257,7 @@ def check_int(name: str, value: object, least: int, *, of: str = "", most: int =
 
 
 def check_positive(name: str, value: object, *, of: str = "") -> float:
-    """A positive finite number, as it is, or a sentence."""
+    """Return a positive finite number unchanged; raise an error for others."""
     number = to_python_scalar(value)
     if not is_real(number) or not 0.0 < number < math.inf:
         raise invalid_argument(name, value, "a positive number", of=of)
@@ -198,9 +265,11 @@ def check_positive(name: str, value: object, *, of: str = "") -> float:
 
 
 def is_real(value: object) -> bool:
-    """Whether it is a number of Python's that a float can be: finite, infinite or NaN.
+    """Return whether a value is a Python number that a float can represent.
 
-    >>> real(1), real(math.inf), real(10**400), real(True), real("1")
+    Infinity and NaN are allowed.
+
+    >>> is_real(1), is_real(math.inf), is_real(10**400), is_real(True), is_real("1")
     (True, True, False, False, False)
     """
     if isinstance(value, int) and not isinstance(value, bool):
@@ -218,13 +287,14 @@ def check_text(
     most: int = NAME,
     lines: bool = False,
 ) -> str:
-    """A text that every table, terminal and database keeps as it is, or a sentence. lines: it may
-    have several, and tabs.
+    """Return a text that tables, terminals and databases keep unchanged; raise an error for others.
 
-    >>> plain_text("name", "plate-7", "a text")
+    With ``lines=True`` the text may have several lines, and tabs.
+
+    >>> check_text("name", "plate-7", "a text")
     'plate-7'
     >>> try:
-    ...     plain_text("name", "plate 7 ", "a text")
+    ...     check_text("name", "plate 7 ", "a text")
     ... except InputError as error:
     ...     print(error)
     name = 'plate 7 ' begins or ends with a space; leave it out, because tables lose it.
@@ -238,7 +308,7 @@ def check_text(
 
 
 def _lost(name: str, value: str, most: int, lines: bool) -> InputError | None:
-    """What would not be kept of a text."""
+    """Return an error that names what would be lost of a text."""
     if len(value) > most:
         begins, what = (
             ReprText(repr(value[:40] + "...")),
@@ -269,7 +339,7 @@ def _lost(name: str, value: str, most: int, lines: bool) -> InputError | None:
 
 
 def check_bool(name: str, value: object, *, of: str = "") -> bool:
-    """True or False, or a sentence."""
+    """Return True or False; raise an error for other values."""
     answer = to_python_scalar(value)
     if not isinstance(answer, bool):
         raise invalid_argument(name, value, "True or False", of=of)

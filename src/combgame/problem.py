@@ -1,6 +1,4 @@
-"""Problem = actions + answers + rewards (+ names, + bounds on the means): validated once, with
-sentences.
-"""
+"""Problems: actions, answers and rewards, with names of the arms and bounds on the means."""
 
 import math
 from collections import Counter
@@ -22,29 +20,59 @@ from .errors import InputError, check_text, error_from, invalid_argument, unknow
 from .rewards import Gaussian
 from .rewards.base import RewardsBase, spread_of
 from .structures import StructureBase
-from .structures.connectivity import check_comparable
+from .structures.partition import check_comparable
 
-# of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
-# standard error
+# relative to a value: a smaller stated sigma is refused; a mean of 10^9 values would be off by
+# 0.7% of its standard error
 FINEST = 1e-9
 GOALS = {"maximise": "maximise", "maximize": "maximise"}
 GOALS |= {"minimise": "minimise", "minimize": "minimise"}
-LABEL = 1000  # characters of an arm's name
+LABEL = 1000  # maximal number of characters of the name of an arm
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Problem(Description):
-    """What may be played, what is asked, what a pull returns.
+    """A combinatorial identification problem.
 
-    answers=None asks for the best action. names: one per arm; `Arms` and the like take them too.
-    bounds: what is known of the means before any data, (low, high) for all arms or one pair per
-    arm: the set M of the paper, a box. goal="minimise": the answer with the smallest sum is best;
-    values, estimates and bounds are given and shown as they are.
+    Parameters
+    ----------
+    actions : StructureBase
+        The sets of arms that can be measured together in one round.
+    answers : StructureBase, optional
+        The sets of arms among which the best one is sought. Defaults to `actions`.
+    rewards : RewardsBase
+        Model of the measurements, for example ``Gaussian(0.1)`` or ``Bernoulli()``.
+    names : sequence of str, optional
+        One name per arm. Names can be used instead of indices everywhere. `Arms` and similar
+        structures take names too.
+    bounds : (float, float) or sequence of such pairs, optional
+        Range in which the means are known to lie before any data, for all arms or for each arm: the
+        set M of the paper, a box.
+    goal : {"maximise", "minimise"}, default="maximise"
+        Whether the best answer has the largest or the smallest sum of means. Values, estimates and
+        bounds are given and shown unchanged.
 
+    Attributes
+    ----------
+    low, high : tuple of float
+        The range of the mean of each arm.
+
+    Raises
+    ------
+    InputError
+        If the arguments are inconsistent, for example if no action contains an arm in which answers
+        differ, there is a single answer, or names disagree.
+
+    Notes
+    -----
+    Problems are immutable and compare by value: two problems are equal if their arguments are.
+
+    Examples
+    --------
     >>> import combgame as cg
-    >>> plates, one = cg.Subsets(4, 2), cg.Arms(4)
-    >>> problem = cg.Problem(plates, one, cg.Gaussian(0.1), names=["a", "b", "c", "d"])
+    >>> pairs, singles = cg.Subsets(4, 2), cg.Arms(4)
+    >>> problem = cg.Problem(pairs, singles, cg.Gaussian(0.1), names=["a", "b", "c", "d"])
     >>> problem.label((2,))
     'c'
     """
@@ -53,7 +81,7 @@ class Problem(Description):
     answers: StructureBase
     rewards: RewardsBase
     names: tuple[str, ...] | None
-    bounds: Bounds | None  # None: all means that the rewards can have
+    bounds: Bounds | None  # None allows all means that the rewards can have
     goal: str  # "maximise" or "minimise"
     low: tuple[float, ...] = field(init=False)
     high: tuple[float, ...] = field(init=False)
@@ -115,15 +143,15 @@ class Problem(Description):
         rewards.check_arms(d)
         low, high = _box(rewards, d, bounds)
         if rewards.has_batch_effect():
-            _check_levels(actions, answers, bounds, labels)
+            _check_batch_effect(actions, answers, bounds, labels)
         vars(self).update(
             actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
         )
         vars(self).update(bounds=self._bounds(), goal=GOALS[goal])
-        self.as_maximisation  # noqa: B018  (or a sentence)
+        self.as_maximisation  # noqa: B018  (raises an error if minimising is impossible)
 
     def _bounds(self) -> Bounds | None:
-        """What makes the same box again."""
+        """Return the bounds that make the same box again."""
         low, high = self.rewards.mean_range(self.d)
         if (self.low, self.high) == (tuple(low.tolist()), tuple(high.tolist())):
             return None
@@ -131,6 +159,7 @@ class Problem(Description):
         return box[0] if len(set(box)) == 1 else box
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same problem."""
         answers = None if self.answers == self.actions else self.answers
         own = _own_names(self.actions, self.answers)
         names = None if own is not None and self.names == tuple(own) else self.names
@@ -143,43 +172,62 @@ class Problem(Description):
             "goal": self.goal,
         }
 
-    # ---- the one place where values are turned: all that computes maximises
+    # ---- the only place where values are reflected: all computations maximise
 
     @property
     def as_maximisation(self) -> "Problem":
-        """The same question about pivot - x for every value x, which asks for the largest sum;
-        itself, if it does so already.
+        """Return the equivalent problem that asks for the largest sum.
 
+        Every value x becomes pivot - x. A problem that maximises returns itself.
+
+        Returns
+        -------
+        Problem
+            A problem with ``goal="maximise"``.
+
+        Examples
+        --------
         >>> import combgame as cg
         >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Bounded(0, 3), goal="minimise")
         >>> problem.as_maximisation
         Problem(Arms(2), rewards=Bounded(-3.0, 0.0))
-        >>> problem.inside([1.0, 2.0]).tolist()
+        >>> problem.to_internal([1.0, 2.0]).tolist()
         [-1.0, -2.0]
         """
-        return self if self.goal == "maximise" else self._twin
+        return self if self.goal == "maximise" else self._as_maximisation
 
     @cached_property
-    def _twin(self) -> "Problem":
-        rewards, pivot = self._mirror
+    def _as_maximisation(self) -> "Problem":
+        rewards, pivot = self._reflected_rewards
         low, high = (tuple(pivot - x for x in ends) for ends in (self.high, self.low))
-        twin = self._with(rewards=rewards, low=low, high=high, goal="maximise")
-        vars(twin).update(bounds=twin._bounds())
-        return twin
+        other = self._with(rewards=rewards, low=low, high=high, goal="maximise")
+        vars(other).update(bounds=other._bounds())
+        return other
 
     def to_internal(self, values: Any) -> Floats:
-        """Values as the `as_maximisation` problem has them; and back again."""
+        """Convert values to those of the `as_maximisation` problem, or back.
+
+        Parameters
+        ----------
+        values : array_like of float
+            Values of this problem, or of the `as_maximisation` problem.
+
+        Returns
+        -------
+        ndarray of float64
+            The values themselves if this problem maximises, else pivot - values.
+        """
         given = np.asarray(values, dtype=float)
-        return given if self.goal == "maximise" else self._mirror[1] - given
+        return given if self.goal == "maximise" else self._reflected_rewards[1] - given
 
     @property
     def reflection(self) -> float | None:
-        """What values are subtracted from inside; None: they are as they are."""
-        return None if self.goal == "maximise" else self._mirror[1]
+        """Return the pivot from which `to_internal` subtracts values; None if none is used."""
+        return None if self.goal == "maximise" else self._reflected_rewards[1]
 
     @cached_property
-    def _mirror(self) -> tuple[RewardsBase, float]:
-        """The rewards of the `as_maximisation` problem, and the pivot."""
+    def _reflected_rewards(self) -> tuple[RewardsBase, float]:
+        """Return the rewards of the `as_maximisation` problem, and the pivot."""
         own = self.rewards.reflected() if "reflected" in vars(type(self.rewards)) else None
         if own is None:
             raise InputError(
@@ -199,17 +247,24 @@ class Problem(Description):
         return own
 
     def _extreme(self, score: float) -> tuple[int, ...]:
-        """A largest answer, or a smallest one."""
+        """Return the best answer for equal scores: a largest one, or a smallest one."""
         return self.answers.argmax(np.full(self.d, score))
 
     @property
     def d(self) -> int:
-        """The number of arms."""
+        """Return the number of arms."""
         return self.actions.d
 
     def kernel(self) -> ProblemKernel:
-        """Fresh parts for a run that does not stop; `Stopping.on` gives it a stopping rule. Of the
-        `as_maximisation` problem only: no other knows which way is up.
+        """Return fresh kernels for a run that does not stop.
+
+        `Stopping.on` adds a stopping rule. This method is for `as_maximisation` problems only,
+        since kernels always maximise.
+
+        Returns
+        -------
+        ProblemKernel
+            The kernels of the actions, answers and rewards.
         """
         assert self.goal == "maximise", "a game is made of problem.maximised"
         answers, rewards = (
@@ -219,15 +274,25 @@ class Problem(Description):
         return ProblemKernel(self.actions.kernel(), answers, rewards, ratio(NEVER, self.d))
 
     def permuted(self, order: Ints) -> "Problem | None":
-        """The same problem with arm order[i] called i, and without names; itself, if that is the
-        same; None: it cannot be done.
+        """Return the same problem with arm ``order[i]`` called i, and without names.
+
+        Parameters
+        ----------
+        order : ndarray of int64, shape (d,)
+            A permutation of the arms.
+
+        Returns
+        -------
+        Problem or None
+            The problem itself if nothing changes; None if a structure or the rewards cannot be
+            permuted.
         """
-        actions, rewards = _numbered(self.actions, order), _numbered(self.rewards, order)
-        answers = actions if self.answers is self.actions else _numbered(self.answers, order)
+        actions, rewards = _permuted(self.actions, order), _permuted(self.rewards, order)
+        answers = actions if self.answers is self.actions else _permuted(self.answers, order)
         if actions is None or answers is None or rewards is None:
             return None
         low, high, bounds = self.low, self.high, self.bounds
-        if not self._even:
+        if not self._equal_bounds:
             low, high = (tuple(ends[a] for a in order) for ends in (low, high))
             bounds = None if bounds is None else tuple(zip(low, high, strict=True))
         alike = actions is self.actions and answers is self.answers
@@ -244,18 +309,26 @@ class Problem(Description):
         )
 
     @cached_property
-    def _even(self) -> bool:
-        """Whether all arms have the same bounds."""
+    def _equal_bounds(self) -> bool:
+        """Return whether all arms have the same bounds."""
         return len(set(self.low)) == len(set(self.high)) == 1
 
     def without_labels(self) -> "Problem":
-        """The same problem without what is only a name (of arms, nodes, edges, rows and columns):
-        runs do not depend on them.
+        """Return the same problem without names of arms, nodes, edges, rows and columns.
 
+        Runs do not depend on them.
+
+        Returns
+        -------
+        Problem
+            The problem without labels.
+
+        Examples
+        --------
         >>> import combgame as cg
-        >>> one, two = (cg.Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
-        >>> noise = cg.Gaussian(1)
-        >>> cg.Problem(one, rewards=noise).unnamed() == cg.Problem(two, rewards=noise).unnamed()
+        >>> nets = [cg.Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz")]
+        >>> one, two = (cg.Problem(net, rewards=cg.Gaussian(1)).without_labels() for net in nets)
+        >>> one == two
         True
         """
         actions = self.actions.without_labels()
@@ -266,14 +339,25 @@ class Problem(Description):
         )
 
     def _with(self, **fields: Any) -> "Problem":
-        """With some fields changed: what remains was checked before."""
+        """Return the problem with some fields changed; the others are not checked again."""
         new = object.__new__(Problem)
         kept = ("actions", "answers", "rewards", "names", "bounds", "goal", "low", "high")
         vars(new).update({name: vars(self)[name] for name in kept} | fields)
         return new
 
     def label(self, arms: Iterable[int | str] | None) -> str:
-        """A set of arms as people call it; "none" for the answer of a capped run."""
+        """Return a set of arms as text.
+
+        Parameters
+        ----------
+        arms : iterable of int or str, or None
+            The arms, by index or name. None stands for the answer of a capped run.
+
+        Returns
+        -------
+        str
+            The names or indices of the arms; "none" for None.
+        """
         if arms is None:
             return "none"
         given = check_list("arms", arms, "a list of arms, such as [0, 2]", of="label")
@@ -283,7 +367,23 @@ class Problem(Description):
         return ("; " if any("," in name for name in said) else ", ").join(said)
 
     def arm_index(self, name: str | int) -> int:
-        """The index of an arm, from its name or its index."""
+        """Return the index of an arm.
+
+        Parameters
+        ----------
+        name : str or int
+            The name of the arm, or its index.
+
+        Returns
+        -------
+        int
+            The index.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such arm.
+        """
         if isinstance(name, str):
             if name not in self._numbers:
                 raise unknown_name("arm", name, self.names or [f"0 to {self.d - 1}"])
@@ -301,7 +401,25 @@ class Problem(Description):
         return {name: arm for arm, name in enumerate(self.names or ())}
 
     def check_vector(self, values: Any, what: str) -> Floats:
-        """One finite number per arm, or a sentence."""
+        """Return one finite number per arm.
+
+        Parameters
+        ----------
+        values : array_like of float, shape (d,), or mapping
+            The numbers in the order of the arms, or by their names or indices.
+        what : str
+            Name of the argument, for error messages.
+
+        Returns
+        -------
+        ndarray of float64, shape (d,)
+            The numbers in the order of the arms.
+
+        Raises
+        ------
+        InputError
+            If the values are not d finite numbers of at most 1e100 in absolute value.
+        """
         given = self._aligned(values, what)
         if given is None or any(
             isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in given
@@ -309,7 +427,7 @@ class Problem(Description):
             raise invalid_argument(what, values, "{d} numbers, one per arm, in order", d=self.d)
         try:
             numbers = np.array(given, dtype=float)
-        except (TypeError, ValueError, OverflowError):  # complex, or too large for a float
+        except (TypeError, ValueError, OverflowError):  # complex numbers, or too large ones
             numbers = np.zeros(0)
         if numbers.shape != (self.d,):
             raise invalid_argument(what, values, "{d} numbers, one per arm, in order", d=self.d)
@@ -328,8 +446,10 @@ class Problem(Description):
         return numbers
 
     def _aligned(self, values: Any, what: str) -> list[Any] | None:
-        """Values with labels (a dict, a pandas Series) go to the arms of those labels; others count
-        by position.
+        """Return values in the order of the arms.
+
+        Values with labels (a dict, a pandas Series) go to the arms with these labels; other values
+        are taken by position.
         """
         if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
             return None
@@ -355,8 +475,21 @@ class Problem(Description):
         return [one for _, one in sorted(zip(arms, given, strict=True), key=lambda pair: pair[0])]
 
     def precision_problem(self, arm: int, value: float, n: float = 1.0) -> Message | None:
-        """A sentence, if the rounding of a mean of n values could pass for a lead: if it is above 1
-        % of the standard error.
+        """Return a message if the rounding of a mean could pass for a lead.
+
+        Parameters
+        ----------
+        arm : int
+            Index of the arm.
+        value : float
+            The size of its values.
+        n : float, default=1.0
+            The number of values in the mean.
+
+        Returns
+        -------
+        Message or None
+            A message if the rounding of the mean is above 1% of its standard error.
         """
         sigma = self._sigma[arm]
         if abs(value) * max(FINEST, 100.0 * 2.0**-52 * math.sqrt(n)) <= sigma:
@@ -372,21 +505,30 @@ class Problem(Description):
         )
 
     def sigma(self) -> Floats:
-        """Standard deviations: the spread of the rewards, or 1 where they have none, which no
-        stopping rule looks at then.
+        """Return the standard deviations of the arms.
+
+        Returns
+        -------
+        ndarray of float64, shape (d,)
+            The sub-Gaussian scales of the rewards. They are 1 for rewards without a scale, in which
+            case no stopping rule uses them.
         """
         spread = spread_of(self.rewards, self.d)
         return np.ones(self.d) if spread is None else spread
 
     @cached_property
     def _sigma(self) -> Floats:
-        """Stated standard deviations; infinite where none is stated."""
+        """Return the stated standard deviations; infinity if none is stated."""
         stated = spread_of(self.rewards, self.d) if self.rewards.variance_known else None
         return np.full(self.d, np.inf) if stated is None else stated
 
     def precision(self) -> Floats | None:
-        """Where every play has a level of its own, 1/sigma^2 per arm, or 1 if sigma is not known;
-        else None.
+        """Return the precisions of the arms if rounds have batch effects.
+
+        Returns
+        -------
+        ndarray of float64, shape (d,), or None
+            1/sigma^2 per arm, or 1 if sigma is not known; None without batch effects.
         """
         if not self.rewards.has_batch_effect():
             return None
@@ -397,7 +539,26 @@ class Problem(Description):
         )
 
     def check_means(self, values: Iterable[float], what: str = "means") -> Floats:
-        """True means: finite, fine enough for sigma, and possible for these rewards and bounds."""
+        """Return true means, checked against the rewards and the bounds.
+
+        Parameters
+        ----------
+        values : array_like of float, shape (d,), or mapping
+            The means in the order of the arms, or by their names or indices.
+        what : str, default="means"
+            Name of the argument, for error messages.
+
+        Returns
+        -------
+        ndarray of float64, shape (d,)
+            The means.
+
+        Raises
+        ------
+        InputError
+            If a mean is not finite, too large compared to sigma, or impossible for these rewards
+            and bounds.
+        """
         mean = self.check_vector(values, what)
         for a in np.flatnonzero(np.abs(mean) * FINEST > self._sigma).tolist():
             if (why := self.precision_problem(a, float(mean[a]))) is not None:
@@ -441,7 +602,7 @@ class Problem(Description):
         mean, problem = self.to_internal(self.check_vector(means, "means")), self.as_maximisation
         known, one = problem.rewards.variance_known, np.ones(self.d)
         spread = problem.sigma() if known else one
-        # an order of the values, so that the given numbers change nothing
+        # sort the arms by value, so that their indices do not change the result
         order = np.lexsort([-np.array(problem.high), -np.array(problem.low), -spread, -mean])
         mine = problem.permuted(order)
         if mine is None:
@@ -459,9 +620,11 @@ class Problem(Description):
         return first, second
 
 
-def _numbered(kernel: Any, order: Ints) -> Any:
-    """A structure or rewards under other numbers; None unless its own class says how: a subclass
-    may have more to number.
+def _permuted(kernel: Any, order: Ints) -> Any:
+    """Return a permuted structure or permuted rewards.
+
+    The result is None unless the class itself defines `permuted`, since a subclass may have more to
+    permute.
     """
     return kernel.permuted(order) if "permuted" in vars(type(kernel)) else None
 
@@ -500,8 +663,9 @@ def _box(
 def by_name(
     actions: StructureBase, answers: StructureBase, names: Sequence[str] | None
 ) -> tuple[StructureBase, StructureBase, Sequence[str] | None]:
-    """Structures without the names that their arms were given there, and those names: a problem is
-    the same however it was told them.
+    """Return structures without names of arms, and those names.
+
+    A problem is the same whether its structures or the problem itself were given the names.
     """
     own = [one.arm_names for one in (actions, answers) if one.arm_names is not None]
     if not own:
@@ -515,7 +679,7 @@ def by_name(
         place = {name: a for a, name in enumerate(called)}
         if set(called) == set(arms) and len(arms) == len(called):
             order = np.array([place[name] for name in arms])
-            other = _numbered(structure, order)
+            other = _permuted(structure, order)
             if other is not None and getattr(other, "_original", None) is None:
                 return other  # type: ignore[no-any-return]
         raise InputError(
@@ -531,13 +695,13 @@ def by_name(
     return mine, mine if answers is actions else aligned(answers), arms
 
 
-def _check_levels(
+def _check_batch_effect(
     actions: StructureBase,
     answers: StructureBase,
     bounds: Bounds | None,
     names: tuple[str, ...] | None,
 ) -> None:
-    """Whether arms can be compared within plays, or a sentence."""
+    """Raise an error unless arms can be compared within actions."""
     if bounds is not None:
         raise InputError(
             "level-bounds",
@@ -550,7 +714,7 @@ def _check_levels(
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:
-    """The names that a graph brought with it."""
+    """Return the names of the edges or pairs of a structure, if it has any."""
     own: Sequence[str] | None = getattr(actions, "names", None) or getattr(answers, "names", None)
     return own
 
@@ -576,10 +740,13 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
 
 
 def check_deltas(delta: float | Sequence[float]) -> list[float]:
-    """One or more confidence parameters strictly between 0 and 1."""
+    """Return one or more confidence parameters strictly between 0 and 1.
+
+    Raises an error for other values.
+    """
     try:
         given = np.asarray(delta)
-    except Exception:  # a ragged list, or whatever was given
+    except Exception:  # a ragged list, or an object of the user
         given = np.zeros(0, dtype=object)
     if given.dtype.kind not in "fiu" or given.ndim > 1:
         raise invalid_argument(

@@ -25,7 +25,7 @@ import combgame as cg
 from combgame.cli import app as cli
 from combgame.research.campaign.store import open_store
 from combgame.storage import files as copying
-from combgame.storage.open import open_storage
+from combgame.storage.base import open_storage
 from combgame.storage.sqlite import FileIdentity
 from combgame.storage.thread import Worker
 from combgame.storage.transaction import SqlTransaction

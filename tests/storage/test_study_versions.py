@@ -12,10 +12,9 @@ import pytest
 
 import combgame as cg
 from combgame.errors import Notice
-from combgame.lab import session, versions
+from combgame.lab import session, settings
 from combgame.lab.client._wire import decision_data, decision_from, status_data, status_from
-from combgame.lab.settings import StudySettings
-from combgame.lab.versions import here
+from combgame.lab.settings import StudySettings, running_version
 from combgame.storage import clock
 from combgame.storage.sqlite import FileIdentity
 from tests.paths import ASSETS
@@ -326,7 +325,7 @@ def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old)
             assert says(made.status.notes, "sources-changed", n=len(made.events()))
     with told(), cg.Study.open(old, "running", client="ann") as made:
         assert [one.id for one in made.ask(3)] == [1, 3, 5]
-        assert made.events()[-1].version == here()
+        assert made.events()[-1].version == running_version()
         made.tell(1, {0: 1.0})
         assert made.replay(head=head).same
     with told(), study(old, name="running", if_exists="resume") as made:
@@ -360,7 +359,7 @@ def sources(monkeypatch):
 
     def become(name):
         monkeypatch.setattr("combgame._version.__version__", "0.2.0.dev0")
-        monkeypatch.setattr(versions, "digest", lambda: name * 64)
+        monkeypatch.setattr(settings, "digest", lambda: name * 64)
         monkeypatch.setattr(session, "digest", lambda: name * 64)
 
     return become
@@ -395,7 +394,7 @@ def test_sources_that_changed_say_nothing_beside_a_certificate_and_a_release_nee
     with told(), cg.Study.open(storage) as made:
         assert made.decision == first
     runs("0.3")
-    assert here() == "0.3"
+    assert running_version() == "0.3"
 
 
 # ---- clocks

@@ -1,1 +1,1 @@
-"""What people see: tables, figures, words. Rows of plain data in, text and pictures out."""
+"""Tables, figures and text for people, made from rows of plain data."""

@@ -1,4 +1,4 @@
-"""Texts and tables in files: in which format, and what happens if they cannot be written."""
+"""Write texts and tables to files: their formats, and errors if they cannot be written."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ FORMS = ("csv", "json")
 
 
 def form_of(path: Any, form: str | None) -> str:
-    """ "csv" or "json": as it is said, or else as the file's name ends; JSON without a file."""
+    """Return "csv" or "json": the given format, or the ending of the file; JSON without a file."""
     if path is not None:
         check_path("path", path)
     if form is None:
@@ -29,26 +29,26 @@ def form_of(path: Any, form: str | None) -> str:
 
 
 def check_path(name: str, path: Any) -> Path:
-    """A path that a system can have, or a sentence."""
+    """Return a path; raise an error if the system cannot have it."""
     if not isinstance(path, str | os.PathLike):
         raise invalid_argument(name, path, "the path of a file")
     try:
         made = Path(path)
         os.fsencode(made)
         fits = "\0" not in str(made) and bool(made.name)
-    except Exception:  # no text, or half a character
+    except Exception:  # not a text, or a lone surrogate
         fits = False
     if not fits:
         raise invalid_argument(name, path, "the path of a file")
     return made
 
 
-PRIVATE = 0o600  # what a new file allows: its owner, and nobody else
-MODES = (0o600, 0o640, 0o660)  # and what it may allow: its group, too
+PRIVATE = 0o600  # default mode of a new file: only its owner can read and write
+MODES = (0o600, 0o640, 0o660)  # allowed modes, which may include its group
 
 
 def check_mode(mode: Any) -> int:
-    """What a new file allows, or a sentence.
+    """Return the mode of a new file; raise an error if it is not allowed.
 
     >>> check_mode(0o644)
     Traceback (most recent call last):
@@ -62,8 +62,9 @@ def check_mode(mode: Any) -> int:
 
 
 def make_private(path: Path, mode: int = PRIVATE) -> None:
-    """Make an empty file that only its owner can read and write, or its group too, as `mode` says;
-    one that is there already stays as it is. (Windows has no such modes.)
+    """Make an empty file with the given mode; an existing file stays as it is.
+
+    Windows has no such modes.
     """
     try:
         made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
@@ -77,13 +78,23 @@ def make_private(path: Path, mode: int = PRIVATE) -> None:
 
 
 def save(path: Any, text: str | bytes, kept: str = "", mode: int = PRIVATE) -> None:
-    """Write a text to a file, as UTF-8, or the bytes of a workbook; kept: what is not lost if that
-    is not possible; mode: what a new file allows.
+    """Write a text as UTF-8, or bytes, to a file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    text : str or bytes
+        The content.
+    kept : str
+        For the error message: what is not lost if the file cannot be written.
+    mode : int
+        The mode of a new file.
     """
     try:
         target = check_path("path", path)
         make_private(target, check_mode(mode))
-        # whatever the locale; half a character, which no UTF-8 has, as Python writes it
+        # independent of the locale; lone surrogates are escaped, because UTF-8 has none
         target.write_bytes(
             text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
         )

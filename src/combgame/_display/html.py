@@ -1,7 +1,6 @@
-"""Pages and pieces of pages, from Jinja2 templates, in which every text is escaped.
+"""HTML pages from Jinja2 templates, which escape every text, and figures as inline SVG.
 
-A figure as SVG inside a page: in the page's own colours, light or dark, and without a trace
-outside itself.
+Figures use the colours of the page, light or dark, and change nothing outside themselves.
 """
 
 import io
@@ -21,7 +20,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def environment(*folders: Path) -> "Environment":
-    """Return the templates of some folders, which may use the shared ones."""
+    """Return the environment of the templates in some folders and of the shared ones."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -42,7 +41,7 @@ def _environment(folder: Path) -> "Environment":
 
 
 def render(template: str, folder: Path = TEMPLATES, **known: Any) -> str:
-    """Return a template filled in; what is known is escaped, but for pictures."""
+    """Return a template filled in; all values except pictures are escaped."""
     return _environment(folder).get_template(template).render(known)
 
 
@@ -50,10 +49,10 @@ ROLES = {BEST: "best", RIVAL: "rival", OTHER: "other", NEEDED: "needed", GRID: "
 
 
 def inline(made: Any, label: str) -> "Markup":
-    """Return an <svg> element. label: what it shows, for those who cannot see it.
+    """Return a figure as an <svg> element.
 
-    Colours are looked up in the page (--best, --rival, ...), with the usual ones where it has none;
-    black is the colour of the text around it.
+    Colours are looked up in the page (--best, --rival, ...), with defaults. Black becomes the
+    colour of the surrounding text. The label describes the figure for people who cannot see it.
     """
     from markupsafe import Markup
 
@@ -63,7 +62,7 @@ def inline(made: Any, label: str) -> "Markup":
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    # a rule for * would hold for the whole page
+    # a style for * would apply to the whole page
     text = re.sub(r"<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
@@ -81,8 +80,9 @@ def inline(made: Any, label: str) -> "Markup":
 
 
 def _themed(style: str) -> str:
-    """A style as attributes, in the page's colours and letters: a page that allows no styles but
-    its own sheet shows it too.
+    """Return a style as attributes that use the colours and fonts of the page.
+
+    They also work on a page that allows no styles except its own sheet.
 
     >>> _themed("fill: #0072b2; stroke: #000000; font-family: Sans")
     ' fill="var(--best, #0072b2)" stroke="currentColor" font-family="inherit"'

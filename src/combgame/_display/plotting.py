@@ -1,13 +1,8 @@
-"""Figures: colours, axes, and the plots that several parts of the package draw.
+"""Figures: colours, axes, and plots that several parts of the package draw.
 
-Plots of a campaign in the paper's style: means with their error bars and quartiles, one line per
-rule.
-
-How many rounds something takes, as bars: rules side by side.
-
-Which arms a picture or a table shows, in which order, and what it says of the rest.
-
-Colours that mean one thing in every picture, and numbers on axes as people write them.
+Stopping times of a campaign are drawn in the style of the paper: means with error bars and
+quartiles, one line per rule. Bars compare rules side by side. Colours have the same meaning in
+every picture.
 """
 
 import unicodedata
@@ -22,11 +17,14 @@ from ..errors import CombGameError, InputError, StoreError
 from .files import make_private
 
 Row = dict[str, Any]
-MOST = 20  # arms whose names can be read in one picture
+MOST = 20  # number of arms whose names are legible in one picture
 
 
 class DrawnFigure(NamedTuple):
-    """The best first. `rest`: arms that have values but no room; `silent`: arms without any."""
+    """The arms of a picture, the best first.
+
+    `rest` has the arms with values that do not fit, `silent` those without values.
+    """
 
     arms: list[Row]
     rest: list[Row]
@@ -34,8 +32,10 @@ class DrawnFigure(NamedTuple):
 
 
 def shown(arms: Sequence[Row], most: int = MOST, least_first: bool = False) -> DrawnFigure:
-    """The leading arms, those of the rival that is hardest to rule out, then those with the best
-    means, as many as there is room for; sorted by mean.
+    """Choose the arms of a picture, sorted by mean.
+
+    The leading arms come first, then those of the rival that is hardest to rule out, then the best
+    means, up to `most` arms.
 
     >>> rows = [{"arm": x, "n": 1, "mean": m, "leads": x == "b"} for x, m in zip("abc", (3, 1, 2))]
     >>> chosen = shown(rows, most=2)
@@ -58,8 +58,7 @@ def shown(arms: Sequence[Row], most: int = MOST, least_first: bool = False) -> D
 
 
 def short(name: Any, most: int = 28) -> str:
-    """A name that fits beside an axis: on one line, without what cannot be printed, cut in the
-    middle.
+    """Shorten a name to fit beside an axis: one printable line, cut in the middle.
 
     >>> short("wild type"), short("a very long name of a varant, number 7")
     ('wild type', 'a very long na…ant, number 7')
@@ -76,7 +75,7 @@ GRID = "#dddddd"
 
 
 def plain_numbers(axis: Any) -> None:
-    """0.52 or 1,200 on an x or y axis; no common factor in a corner."""
+    """Format the ticks of an axis as 0.52 or 1,200, without a common factor."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
@@ -89,7 +88,7 @@ def plain_numbers(axis: Any) -> None:
 
 
 def spoken(x: float, step: float) -> str:
-    """A number with as many digits as its neighbours, a step away, need.
+    """Format a number with as many digits as neighbours at distance `step` need.
 
     >>> spoken(0.30000000000000004, 0.1), spoken(1200.0, 200.0), spoken(1e-9, 2.5e-10)
     ('0.3', '1,200', '1e-09')
@@ -108,14 +107,14 @@ def spoken(x: float, step: float) -> str:
 
 
 def whole_numbers(axis: Any) -> None:
-    """Counts on an x or y axis."""
+    """Format the ticks of an axis as whole numbers."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, integer=True, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
 
 
-STYLES = {  # a rule looks the same in every plot
+STYLES = {  # colour and marker of a rule, the same in every plot
     "uniform": ("#7f7f7f", "s"),
     "adahedge": ("#d62728", "o"),
     "hedge": ("#ff7f0e", "^"),
@@ -138,7 +137,7 @@ OTHERS = (
 def figure(
     rows: int = 1, columns: int = 1, width: float = 6.4, height: float = 4.4
 ) -> tuple[Any, Any]:
-    """A figure without a window, and its axes."""
+    """Return a matplotlib figure without a window, and its axes."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -154,14 +153,17 @@ def figure(
 
 
 def style(label: str, place: int) -> tuple[str, str]:
+    """Return the colour and marker of a rule."""
     return STYLES.get(label) or OTHERS[place % len(OTHERS)]
 
 
 def stopping_times(
     axis: Any, report: Sequence[dict[str, Any]], x_label: str, title: str = ""
 ) -> None:
-    """Mean stopping time against x with its 95 % error bars, pale bars from the first to the third
-    quartile; a hollow mark means that some runs were capped.
+    """Plot the mean stopping time against x with 95% error bars.
+
+    Pale bars reach from the first to the third quartile. A hollow marker means that some runs were
+    capped.
     """
     labels = list(dict.fromkeys(row["rule"] for row in report))
     xs = sorted({row["x"] for row in report})
@@ -224,8 +226,9 @@ def stopping_times(
 
 
 def log_scale(axis: Any) -> None:
-    """A logarithmic y axis with numbers as people write them; 2 and 5 in between where there are
-    few decades.
+    """Make the y axis logarithmic, with plain numbers.
+
+    The ticks include 2 and 5 if the axis has few decades.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -237,7 +240,7 @@ def log_scale(axis: Any) -> None:
 
 
 def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
-    """The stopping times of a campaign. Without x the problems stand in their order."""
+    """Plot the stopping times of a campaign; without x, the problems stand in their order."""
     if not report:
         raise InputError(
             "nothing-to-plot",
@@ -257,7 +260,7 @@ def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
             "problem",
             f"{title}, delta = {delta:g}",
         )
-        if len(names) <= 8 or not placed:  # by their names, unless they are too many
+        if len(names) <= 8 or not placed:  # show the names unless they are too many
             many = len(names) > 4
             at = {row["instance"]: row["x"] for row in rows}
             axis.set_xticks(
@@ -271,8 +274,10 @@ def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """While a figure becomes a file: SVG with texts as texts, the same bytes for the same data, and
-    no word about letters that matplotlib's own font lacks (SVG has them all the same).
+    """Configure matplotlib while a figure is written to a file.
+
+    SVG keeps texts as texts, the same data give the same bytes, and warnings about glyphs that the
+    font of matplotlib lacks are suppressed (SVG shows them anyway).
     """
     import matplotlib
 
@@ -285,7 +290,7 @@ def drawing() -> Iterator[None]:
 
 
 def save(made: Any, path: str | Path) -> list[Path]:
-    """PNG and SVG beside each other; the same data give the same bytes."""
+    """Write a figure as PNG and SVG; the same data give the same bytes."""
     base, written = Path(path), []
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
@@ -310,8 +315,9 @@ def save(made: Any, path: str | Path) -> list[Path]:
 
 
 def bars(axis: Any, rows: Sequence[Row], unit: str = "rounds") -> None:
-    """One bar per row: `label`, `mean`, and, where they are known, the quartiles `q25` and `q75`;
-    those with `ours` in colour, those with `capped` runs as "at least".
+    """Draw one bar per row, with `label`, `mean` and, if known, the quartiles `q25` and `q75`.
+
+    Rows with `ours` are coloured. The labels of rows with `capped` runs begin with ">=".
     """
     most = max(max(row["mean"], row.get("q75") or 0.0) for row in rows)
     for place, row in enumerate(rows):
@@ -333,14 +339,14 @@ def bars(axis: Any, rows: Sequence[Row], unit: str = "rounds") -> None:
 
 
 def picture(rows: Sequence[Row]) -> Any:
-    """Of a simulation's or a comparison's report."""
+    """Draw the rows of a simulation's or a comparison's summary as bars."""
     made, axis = figure(height=1.2 + 0.4 * len(rows))
     bars(axis, labelled(rows))
     return made
 
 
 def labelled(rows: Sequence[Row]) -> list[Row]:
-    """With the words that tell the rows apart.
+    """Add labels with the words that distinguish the rows.
 
     >>> one = {"rule": "ofw", "delta": 0.1, "threshold": "mixture"}
     >>> [row["label"] for row in labelled([one, {**one, "delta": 0.05}])]

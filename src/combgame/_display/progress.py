@@ -14,20 +14,20 @@ from typing import Any
 from .._messages import escape_control
 from ..errors import check_bool
 
-PATIENCE = 2.0  # seconds
+PATIENCE = 2.0  # seconds before progress is shown
 EVERY = 30.0  # seconds between two lines in a file or a pipe
 Say = Callable[[str], None]
 
 
 class _Quiet(threading.local):
-    depth = 0  # how many calls around have progress=False
+    depth = 0  # number of enclosing calls with progress=False
 
 
 _QUIET = _Quiet()
 
 
 class _Lines:
-    """A screen that cannot rewrite a line: what tqdm shows becomes a line of its own."""
+    """A stream that cannot rewrite a line: each update of tqdm becomes a line."""
 
     def __init__(self, screen: Any) -> None:
         self.screen, self.flush = screen, screen.flush
@@ -42,7 +42,7 @@ def _terminal() -> bool:
 
 
 def bar(progress: bool | None, **options: Any) -> Any:
-    """Return a tqdm bar on stderr that is disabled where nothing is to be shown."""
+    """Return a tqdm bar on stderr, disabled if progress is not shown."""
     from tqdm import tqdm
 
     rewrites, seen = _terminal(), shown(progress)
@@ -52,7 +52,7 @@ def bar(progress: bool | None, **options: Any) -> Any:
 
 
 def shown(progress: bool | None) -> bool:
-    """Return whether progress is shown: as asked, by default on a terminal and in a notebook."""
+    """Return whether progress is shown: as requested, or on a terminal and in a notebook."""
     if sys.stderr is None or progress is False or _QUIET.depth:
         return False
     return (
@@ -66,21 +66,21 @@ def shown(progress: bool | None) -> bool:
 def waiting(
     doing: str, done: str, progress: bool | None = None, after: float | None = None
 ) -> Iterator[Say]:
-    """Show a line with the time while the body runs, and how long it took when it is done.
+    """Show a line with the elapsed time while the body runs, and the total time afterwards.
 
     Parameters
     ----------
     doing, done : str
-        Such as "simulating 100 runs" and "simulated 100 runs".
+        Descriptions such as "simulating 100 runs" and "simulated 100 runs".
     progress : bool, optional
-        True shows the line anywhere; False shows nothing, nor does what happens inside.
+        True shows the line anywhere; False hides it, and all progress inside the body.
     after : float, optional
         Seconds until the line appears.
 
     Yields
     ------
     callable
-        Sets words that the line has after `doing`.
+        Sets the text that follows `doing` in the line.
     """
     began, more, left, over = time.perf_counter(), "", "", threading.Event()
 
@@ -117,7 +117,7 @@ def waiting(
 
 
 def counted(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
-    """Yield the outcomes of some runs, and count them on a line."""
+    """Yield the results of some runs, and count them on a line."""
     what = f"{runs:,} run{'s' * (runs != 1)} of {label[:60]}"
     with waiting(f"simulating {what}", f"simulated {what}", progress) as say:
         began = time.perf_counter()

@@ -1,9 +1,4 @@
-"""Tables and numbers as text: for a terminal, Markdown, CSV and JSON.
-
-Tables as text, Markdown, CSV and JSON.
-
-How numbers are said.
-"""
+"""Tables and numbers as text for terminals, Markdown, CSV and JSON."""
 
 import csv
 import io
@@ -18,7 +13,7 @@ from ..errors import unknown_name
 
 
 def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
-    """A table as text: the first columns to the left, the others to the right."""
+    """Return a table as text: the first columns aligned left, the others right."""
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
     return "\n".join(
         "  ".join(
@@ -30,7 +25,7 @@ def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
 
 
 FORMATS = ("text", "markdown", "csv", "json")
-Column = Callable[[dict[str, Any]], str]  # the cell of a row
+Column = Callable[[dict[str, Any]], str]  # returns the cell of a row
 
 
 def rendered(
@@ -40,8 +35,9 @@ def rendered(
     left: int = 1,
     notes: Sequence[str] = (),
 ) -> str:
-    """Rows in one of the FORMATS; for people (text, Markdown) in these columns, and with notes
-    under them.
+    """Return rows in one of the FORMATS.
+
+    Text and Markdown show the given columns, with notes under the table.
     """
     if form == "json":
         return json.dumps(rows, indent=1, allow_nan=False, default=str)
@@ -56,8 +52,10 @@ def rendered(
 
 
 class _Rows(io.StringIO):
-    """A row per line. (What `csv` ends rows with itself, it quotes inside of cells: a bare carriage
-    return would otherwise begin a row, and perhaps a formula.)
+    r"""A buffer in which each row is one line.
+
+    The csv module writes "\r\n" after rows and therefore quotes such characters in cells; otherwise
+    a bare carriage return in a cell would begin a row, and perhaps a formula.
     """
 
     def write(self, row: str) -> int:
@@ -65,6 +63,7 @@ class _Rows(io.StringIO):
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
+    """Return rows as CSV, with cells protected from being run as formulas."""
     out = _Rows()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()
@@ -72,13 +71,14 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-# what a spreadsheet takes for the beginning of a formula, in full width and small forms too
+# characters that begin a formula in a spreadsheet, also in full width and small forms
 FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
 
 
 def defused(cell: Any) -> Any:
-    """A cell of a CSV file as a spreadsheet shows it and does not run it: with a ' before what
-    would be a formula. `restored` takes it off.
+    """Return a CSV cell that a spreadsheet shows instead of running it as a formula.
+
+    A cell that looks like a formula gets a leading '. `restored` removes it.
 
     >>> defused("=1+1"), defused("-0.5"), defused(-0.5), restored(defused("'@x"))
     ("'=1+1", '-0.5', -0.5, "'@x")
@@ -92,12 +92,12 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def restored(cell: str) -> str:
-    """What was `defused`."""
+    """Return the original of a cell from `defused`."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:
-    """A Markdown table, the first columns to the left, the others to the right."""
+    """Return a Markdown table: the first columns aligned left, the others right."""
     names = list(head)
     lines = [
         names,
@@ -108,7 +108,8 @@ def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1)
 
 
 def count(n: int, what: str) -> str:
-    """
+    """Return a number with its noun.
+
     >>> count(1, "round"), count(2000, "value")
     ('1 round', '2,000 values')
     """
@@ -116,7 +117,7 @@ def count(n: int, what: str) -> str:
 
 
 def figure(x: float | None) -> str:
-    """A measured number, with the digits that people read.
+    """Format a measured number with the digits that people read.
 
     >>> figure(0.123456), figure(12345.6), figure(2.0), figure(1e-12), figure(None)
     ('0.1235', '12,346', '2', '1e-12', '-')
@@ -129,8 +130,10 @@ def figure(x: float | None) -> str:
 
 
 def weighed(have: float, needed: float, least: int = 0) -> Message:
-    """How much evidence there is, and how much is needed, with as many digits as tell the two
-    apart. least: the values that every arm must have first, where a study waits for that alone.
+    """Return how much evidence there is and how much is needed.
+
+    The numbers have as many digits as distinguish them. If `least` is positive, every arm must
+    still have that many values first.
 
     >>> print(weighed(1.418, 6.349))
     1.42 of 6.35 needed.

@@ -1,7 +1,4 @@
-"""Options that several commands share, and how they speak.
-
-How the shell speaks: what sentences advise, as one types it there.
-"""
+"""Options and output that several commands share, and the rendering of hints for the shell."""
 
 import json
 import math
@@ -61,32 +58,32 @@ Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads on th
 
 
 def as_mode(mode: str) -> int:
-    """What `--mode` says; what it cannot mean is refused where it is used."""
+    """Convert the value of `--mode`; an impossible value is refused where it is used."""
     return int(mode, 8) if mode in ("600", "640", "660") else mode  # type: ignore[return-value]
 
 
 def how_far(quiet: bool, as_json: bool | None) -> bool | None:
-    """What `progress` is: a bar on a terminal, lines elsewhere, unless a program reads it."""
+    """Return the argument `progress` of a run: a bar on a terminal, or lines in a file or pipe."""
     return False if quiet else None if as_json else True
 
 
 def say(text: str) -> None:
-    """Something beside the result."""
+    """Print a message beside the result."""
     echo(f"combgame: {text}", err=True)
 
 
 def echo(text: str, err: bool = False) -> None:
-    """To the terminal, which must not obey what somebody has put into a name."""
+    """Print to the terminal without control characters, which a name may contain."""
     typer.echo(escape_control(text, kept="\n"), err=err)
 
 
 def put(data: Any, text: str, as_json: bool, indent: int | None = 1) -> None:
-    """The result, for a person or for a program."""
+    """Print the result as text, or as JSON for a program."""
     echo(json.dumps(finite(data), indent=indent, allow_nan=False) if as_json else text)
 
 
 def finite(data: Any) -> Any:
-    """The same data, with nothing where a number is not finite, which JSON cannot say.
+    """Replace the numbers that are not finite by None, because JSON has no such numbers.
 
     >>> finite({"a": [1.0, math.inf]})
     {'a': [1.0, None]}
@@ -100,7 +97,7 @@ def finite(data: Any) -> Any:
 
 @contextmanager
 def stopped() -> Iterator[None]:
-    """Ctrl-C, said in a sentence."""
+    """Report Ctrl-C with a message."""
     try:
         yield
     except KeyboardInterrupt:
@@ -109,7 +106,7 @@ def stopped() -> Iterator[None]:
 
 
 def supposed(file: Path) -> tuple[Any, Any]:
-    """The problem in a file and its means, which must be there."""
+    """Return the problem in a file and its means, which the file must have."""
     from ..io import read_problem
 
     problem, means = read_problem(file)
@@ -129,7 +126,7 @@ COMMANDS = {
     **{verb: verb for verb in ("compare", "plan", "simulate", "warm")},
     **{verb: f"study {verb}" for verb in STUDY.split()},
 }
-SAME = (  # options that Python calls alike
+SAME = (  # options with the same name in Python
     "arm client cluster deadline decimal delta epsilon goal head host if_exists jobs kind lease "
     "level batch_sd levels max_rounds min_replicates name out planned port reason shuffle_arms "
     "replicates rule runs seed sep gap_scales storage store threshold unit"
@@ -153,7 +150,7 @@ PHRASES = {
 
 
 class ShellRenderer:
-    """As one types it in a shell. What the shell has no word for is spelt as Python does.
+    """Renders hints as a user types them in a shell, or in Python if the shell has no such option.
 
     >>> shell = ShellRenderer()
     >>> shell.call("extend", (), {"max_rounds": ..., "reason": ...})
@@ -165,12 +162,13 @@ class ShellRenderer:
     """
 
     def __init__(self, **phrases: str) -> None:
-        self.study = "study"  # the one that the command is about
-        self.named = False  # somebody had to say which
+        self.study = "study"  # name of the study of the command
+        self.named = False  # the user gave the name
         self.phrases = {**PHRASES, **{key.replace("_", " "): x for key, x in phrases.items()}}
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
-        words = [one for one in given if isinstance(one, str)]  # what the reader has to say
+        """Render a call as a command. See `Renderer.call`."""
+        words = [one for one in given if isinstance(one, str)]  # values that the reader fills in
         if verb not in COMMANDS or not OPTIONS.keys() >= {*words, *named}:
             return PYTHON.call(verb, given, named)
         typed = [shlex.quote(str(one)) for one in given if not isinstance(one, str)]
@@ -182,12 +180,14 @@ class ShellRenderer:
         return f"`{' '.join(['combgame', COMMANDS[verb], *typed])}`"
 
     def option(self, name: str, value: object) -> str:
+        """Render an argument as an option. See `Renderer.option`."""
         if name not in OPTIONS:
             return PYTHON.option(name, value)
         typed = value if isinstance(value, str) else safe_repr(value)
         return OPTIONS[name] + ("" if value is ... else f" {shlex.quote(typed)}")
 
     def phrase(self, key: str) -> str:
+        """Return a phrase by its key. See `Renderer.phrase`."""
         return self.phrases.get(key, PYTHON.PHRASES.get(key, key))
 
 

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The main program of the command line."""
 
 import json
 import sys
@@ -49,6 +49,7 @@ def root(
         ),
     ] = None,
 ) -> None:
+    """Handle the options that precede a command."""
     SHELL.study = "study"
     if modules:
         from ..research.benchmark.contest import imported
@@ -94,7 +95,7 @@ def demo(
 
 
 def _live(looks: Iterable[Any], code: str) -> Any:
-    """The last of some looks at a study, all of which are shown while it goes on."""
+    """Show the states of a running study, and return the last one."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
     from rich.syntax import Syntax
@@ -127,14 +128,14 @@ def _live(looks: Iterable[Any], code: str) -> Any:
 
 
 def said(error: CombGameError, as_json: bool) -> str:
-    """What went wrong, for a person or for a program."""
+    """Return an error as text, or as JSON for a program."""
     if as_json:
         return json.dumps({"error": finite(error.sentence.to_data(SHELL))})
     return f"combgame: {error.render(SHELL)}"
 
 
 def noticed(message: Warning | str, *about: Any, **more: Any) -> str:
-    """A warning; ours without the line of the source that gives it."""
+    """Format a warning; a `Notice` is shown without the line of its source."""
     if isinstance(message, Notice):
         return f"combgame: {message.sentence.render(SHELL)}\n"
     return python_warning(message, *about, **more)
@@ -144,11 +145,9 @@ python_warning = warnings.formatwarning
 
 
 def main(shell: Callable[..., Any] | None = None, name: str | None = None) -> None:
-    """Run the command line, or another one that is called `name`; what goes wrong is said in one
-    sentence.
-    """
+    """Run the command line, or another one that is called `name`, and report errors as messages."""
     warnings.formatwarning = noticed
-    for stream in (sys.stdout, sys.stderr):  # whatever the locale can show
+    for stream in (sys.stdout, sys.stderr):  # the locale may lack some characters
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -157,7 +156,7 @@ def main(shell: Callable[..., Any] | None = None, name: str | None = None) -> No
         print(said(error, "--json" in sys.argv[1:]), file=sys.stderr)
         sys.exit(2)
     except SystemExit as end:
-        if end.code == 130:  # typer's word for Ctrl-C
+        if end.code == 130:  # typer ends so after Ctrl-C
             print(
                 "combgame: interrupted; what it was about to store is stored whole or not at "
                 "all, as `status` shows.",

@@ -1,4 +1,4 @@
-"""combgame bench."""
+"""The command `combgame bench`."""
 
 import json
 import shlex
@@ -57,8 +57,9 @@ def bench(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Everybody's rules on the instances of the literature, under one stopping rule, beside the
-    limit: a page in Markdown and in HTML. The same command again goes on where the last one ended.
+    """Compare rules on the instances of the literature, under one stopping rule, with the limit.
+
+    Writes a page in Markdown and in HTML. The same command again goes on where the last one ended.
     """
     from ..research.benchmark import bench as run
     from ..research.benchmark import contest

@@ -1,4 +1,4 @@
-"""combgame campaign run | status | report | export | plot."""
+"""The commands of `combgame campaign`."""
 
 import json
 from pathlib import Path
@@ -49,8 +49,9 @@ def run(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make every run that is not stored yet. The same command again goes on where the last one
-    ended, however it ended.
+    """Make every run that is not stored yet.
+
+    The same command again goes on where the last one ended, however it ended.
     """
     from dataclasses import replace
 
@@ -75,7 +76,7 @@ def run(
 
 @app.command()
 def status(store: StoreFile, as_json: AsJson = False) -> None:
-    """How far a campaign is, and who is working on it."""
+    """Show how far a campaign is, and who is working on it."""
     from ..research.campaign.lock import holder
     from ..research.campaign.report import disambiguate, duration, remarks
     from ..research.campaign.store import open_store
@@ -142,6 +143,7 @@ Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this fil
 
 
 def put(text: str, out: Path | None) -> None:
+    """Print a text, or write it to a file."""
     if out is None:
         echo(text.rstrip("\n"))
     else:
@@ -151,8 +153,9 @@ def put(text: str, out: Path | None) -> None:
 
 @app.command()
 def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJson = False) -> None:
-    """One line per configuration and delta: rounds, errors with their exact interval, the bound and
-    the ratio to the limit.
+    """Print one line per configuration and delta.
+
+    It has the rounds, the errors with their exact interval, the bound and the ratio to the limit.
     """
     from ..research.campaign.report import remarks, show
     from ..research.campaign.report import report as lines
@@ -171,7 +174,7 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
 
 @app.command()
 def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJson = False) -> None:
-    """One line per run and delta (csv or json)."""
+    """Print one line per run and delta (csv or json)."""
     from ..research.campaign.report import rows, show
     from ..research.campaign.store import open_store
 
@@ -189,7 +192,7 @@ def plot(
         typer.Option("--out", "-o", help="Name of the pictures, without .png and .svg."),
     ] = None,
 ) -> None:
-    """Means with quartile bars, one line per rule, as PNG and SVG."""
+    """Draw means with quartile bars, one line per rule, as PNG and SVG."""
     from .._display.plotting import plot as draw
     from .._display.plotting import save as save_figure
     from ..research.campaign.report import report as lines

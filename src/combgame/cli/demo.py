@@ -1,6 +1,4 @@
-"""The demonstration: a screen of ten variants, three on a plate, watched while it makes up its
-mind. Everything by default, as in a first study of one's own.
-"""
+"""The demonstration: a study of ten variants, three on a plate, with all options at default."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +28,7 @@ while not study.done:
     plate = study.ask()                  # which three to measure next
     study.tell(plate, measure(plate))    # what came out
 print(study.decision)"""
-OTHERS = {  # who else could have been asked, and with which threshold
+OTHERS = {  # rules for comparison, with their thresholds
     "equal replication": ("uniform", "mixture"),
     "2021 paper: AdaHedge": ("adahedge", "proved"),
     "2021 paper: LLOO": ("lloo", "proved"),
@@ -38,11 +36,12 @@ OTHERS = {  # who else could have been asked, and with which threshold
 
 
 def the_problem() -> Problem:
+    """Return the problem of the demonstration."""
     return Problem(actions=Subsets(10, 3), answers=Arms(10), rewards=Gaussian(SIGMA), names=NAMES)
 
 
 def the_study(seed: int) -> tuple[Study, Iterator[Status]]:
-    """A study, and where it stands every few rounds, until it has stopped."""
+    """Return a study, and an iterator over its status every few rounds until it has stopped."""
     study = Study(the_problem(), delta=DELTA, name="demo", seed=seed)
     return study, _watched(study, np.random.default_rng(seed))
 
@@ -58,13 +57,13 @@ def _watched(study: Study, rng: np.random.Generator, step: int = 10) -> Iterator
 
 
 def needed(rule: str, threshold: str = "mixture") -> float:
-    """The plates that a rule needs on average for the same question (compiled)."""
+    """Return the mean number of plates that a rule needs for the same problem (compiled)."""
     runs = simulate(the_problem(), MEANS, rule=rule, threshold=threshold, delta=DELTA, runs=RUNS)
     return float(runs.rounds.mean())
 
 
 def sentence(end: Status, equal: float) -> str:
-    """The result, plainly."""
+    """Return the result as text."""
     return (
         f"The best variant is {end.leader_name}, with confidence {1 - DELTA:.0%} (proved for "
         f"normal noise of {SIGMA:g}); the rival hardest to rule out was "
@@ -76,7 +75,7 @@ def sentence(end: Status, equal: float) -> str:
 
 
 def picture(study: Study) -> Any:
-    """The estimates of a study beside the plates that others need: the picture of the README."""
+    """Draw the estimates of a study beside the plates of other rules, as in the README."""
     with study.moment(history=True) as now:
         data = drawn(now, "estimates", "activity")
     made, (left, right) = figure(1, 2, 5.6, 3.9)
@@ -92,4 +91,5 @@ def picture(study: Study) -> Any:
 
 
 def draw(study: Study, path: Path) -> list[Path]:
+    """Save the picture of a study and return its files."""
     return save(picture(study), path)

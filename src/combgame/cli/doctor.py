@@ -1,7 +1,4 @@
-"""combgame doctor: what this machine can run.
-
-combgame warm: compile what a problem file needs, before it is needed.
-"""
+"""The commands `combgame doctor` and `combgame warm`."""
 
 import importlib.util
 import os
@@ -43,7 +40,7 @@ def _compiler(numba: str) -> str:
     if why := idle():
         return f"not to be used: {why}"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is said here
+        warnings.simplefilter("ignore")  # the table reports it
         from ..engine.numba import cache, compiler
     kept = f"; what is compiled is kept in {cache.root()}"
     if compiler.ACTIVE:
@@ -88,8 +85,9 @@ def warm(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compile the rounds of a problem now, so that simulations, plans and campaigns of it begin at
-    once in any process.
+    """Compile the rounds of a problem now.
+
+    Simulations, plans and campaigns of it then begin at once in any process.
     """
     from ..io import read_problem
     from ..simulation.runner import warm as prepare

@@ -1,4 +1,4 @@
-"""combgame init: a problem file, from a few questions or a table of names."""
+"""The command `combgame init`."""
 
 import json
 import sys
@@ -58,12 +58,14 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a problem file, with comments. What is not given is asked, on a terminal; elsewhere it
-    is as usual: one arm at a time, the best one, gaussian of unknown sigma, no levels, maximise.
+    """Write a problem file, with comments.
+
+    What is not given is asked, on a terminal; elsewhere it is as usual: one arm at a time, the best
+    one, gaussian of unknown sigma, no levels, maximise.
     """
     from .._display.files import save
     from ..io import problem_from
-    from ..io.template import NOISE, NORMAL, TemplateOptions, problem_template
+    from ..io.problem_file import NOISE, NORMAL, TemplateOptions, problem_template
 
     if out.exists() and not force:
         raise StoreError(
@@ -101,7 +103,7 @@ def init(
         goal = ask.text("Are large values good (maximise), or small ones (minimise)?", "maximise")
     asked = TemplateOptions(arms, play, find, noise, sigma, goal=goal, levels=levels)
     text = problem_template(asked, out.name)
-    problem, _ = problem_from(tomllib.loads(text), str(out))  # or a sentence
+    problem, _ = problem_from(tomllib.loads(text), str(out))
     if schema:
         from ..io.models import problem_schema
 
@@ -117,7 +119,7 @@ def init(
 
 
 class _Asking:
-    """Questions at a terminal; elsewhere, what is usual."""
+    """Asks questions at a terminal; elsewhere it takes the defaults."""
 
     def __init__(self, terminal: bool) -> None:
         self.terminal = terminal
@@ -156,7 +158,7 @@ class _Asking:
 
 
 def names_in(path: Path) -> list[str]:
-    """The names in a table: the column arm, or the only column."""
+    """Read the names in a table: the column arm, or the only column."""
     from ..tables import read_file
 
     try:

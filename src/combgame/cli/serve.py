@@ -1,4 +1,4 @@
-"""combgame serve | token: a storage as a service, and who may use it."""
+"""The commands `combgame serve` and `combgame token`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,8 +24,9 @@ def serve(
     ] = None,
     key: Annotated[Path | None, typer.Option(help="The key of the certificate (PEM).")] = None,
 ) -> None:
-    """Serve the studies of a storage: a page for people, and an interface for programs. SIGTERM
-    and Ctrl-C finish what runs, then end it.
+    """Serve the studies of a storage: a page for people, and an interface for programs.
+
+    SIGTERM and Ctrl-C finish what runs, then end it.
     """
     from ..lab.server.run import serve as run
 
@@ -42,6 +43,7 @@ def serve(
 
 
 def shelf_of(storage: str, make: bool) -> Any:
+    """Open the registry of a storage."""
     from ..lab.server.registry import StudyRegistry
 
     return StudyRegistry(storage, make=make)
@@ -73,7 +75,7 @@ def make(
 
 @tokens.command("list")
 def listed(storage: Where, as_json: AsJson = False) -> None:
-    """The tokens that there are: their names and roles."""
+    """List the names and roles of the tokens."""
     shelf = shelf_of(storage, make=False)
     try:
         known = [

@@ -1,7 +1,4 @@
-"""combgame simulate, combgame compare: many runs on the means that a problem file supposes.
-
-combgame plan: how many rounds to expect, before an experiment.
-"""
+"""The commands `combgame simulate`, `combgame compare` and `combgame plan`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,8 +50,9 @@ def plan(
     picture: Picture = None,
     as_json: AsJson = False,
 ) -> None:
-    """How many rounds to expect if the means in the file were the true ones, next to what no rule
-    can beat.
+    """Predict the number of rounds if the means in the file were the true ones.
+
+    It is printed next to what no rule can beat.
     """
     from ..simulation.plan import plan as make
 
@@ -107,8 +105,9 @@ def simulate(
     jobs: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Run one rule many times on the means in the file: rounds, errors, and what no rule can
-    beat.
+    """Run one rule many times on the means in the file.
+
+    Prints rounds, errors, and what no rule can beat.
     """
     _show(
         file,
@@ -161,10 +160,10 @@ def compare(
 
 
 def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
-    """The report of some rules."""
+    """Print the comparison of rules."""
     from ..simulation.api import compare as run
 
     problem, means = supposed(file)
-    # there is no --ties to advise
+    # on_tie=None: a message could not advise an option, because the shell has none for ties
     comparison = run(problem, means, rules=rules, on_tie=None, **settings)
     put(comparison.summary(), str(comparison), as_json)

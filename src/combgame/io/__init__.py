@@ -1,6 +1,4 @@
-"""Descriptions as plain data: what a TOML file holds, what JSON can carry, and what identifies
-it.
-"""
+"""Conversion between descriptions and plain data: TOML files, JSON, and identifiers."""
 
 from .descriptions import from_data, identity, same_description, to_data
 from .problem_file import problem_from, read_problem, read_toml, rule_from

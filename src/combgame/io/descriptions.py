@@ -1,7 +1,6 @@
-"""Descriptions <-> plain data that JSON can carry: a table with the kind of a description and the
-arguments that make it again.
+"""Convert descriptions to plain data and back, and identify data by 16 hex digits.
 
-Data -> 16 hex digits that identify them.
+The plain data, which JSON can carry, are a table with the kind of a description and its arguments.
 """
 
 import hashlib
@@ -20,16 +19,31 @@ from ..rules.bonuses import StylisedBonus, TheoryBonus
 from ..structures import PolytopeGeometry
 from .parsing import Location
 
-CLASS = ("kind", "module", "qualname")  # what a table says of a class
+CLASS = ("kind", "module", "qualname")  # keys of a table that name its class
 
 
 def to_data(value: Any) -> Any:
-    """Plain data from which `from_data` makes an equal description: its kind, and its arguments
-    that are not as usual.
+    """Convert a description to plain data from which `from_data` makes an equal one.
 
-    A class that is not of this package is written with the module it comes from, and with all
-    arguments, whose defaults may change.
+    Parameters
+    ----------
+    value : Any
+        A description, or numbers, texts, arrays, lists and tables.
 
+    Returns
+    -------
+    Any
+        Data that JSON can carry. A description is a table with its kind and the arguments that
+        differ from their defaults. A class from outside this package is written with its module
+        and with all arguments, because their defaults may change.
+
+    Raises
+    ------
+    InputError
+        If the value holds a NaN or a function, or if an argument has a reserved name.
+
+    Examples
+    --------
     >>> from combgame import Arms, Bernoulli, CombGame, Problem, Subsets
     >>> to_data(Problem(Subsets(3, 2), Arms(3), Bernoulli()))["answers"]
     {'kind': 'Arms', 'd': 3}
@@ -55,16 +69,16 @@ def to_data(value: Any) -> Any:
 def _table(described: Any) -> dict[str, Any]:
     kind = type(described)
     ours = kind.__module__.split(".")[0] == "combgame"
-    said = (
+    given = (
         {one.name: one.value for one in non_default_arguments(described)}
         if ours
         else arguments(described)
     )
-    if set(CLASS) & set(said):
+    if set(CLASS) & set(given):
         text = "{what} has an argument of the name kind, module or qualname, which name its class"
         raise InputError("reserved-name", text, remedy="rename it", what=short_repr(described))
     function = next(
-        (name for name, one in said.items() if callable(one) and not is_value(one)), None
+        (name for name, one in given.items() if callable(one) and not is_value(one)), None
     )
     if function is not None:
         text = (
@@ -75,51 +89,72 @@ def _table(described: Any) -> dict[str, Any]:
         about = {"what": short_repr(described), "argument": function}
         raise InputError("function-described", text, remedy=remedy, **about)
     where = {} if ours else {"module": kind.__module__, "qualname": kind.__qualname__}
-    return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in said.items()}}
+    return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in given.items()}}
 
 
 def from_data(data: Any, where: str = "data") -> Any:
-    """What `to_data` described; `where` begins every error. Lists are tuples.
+    """Make the description that `to_data` has written; lists become tuples.
 
-    A class that is not of this package must have been imported: data do not make Python import
-    anything.
+    Parameters
+    ----------
+    data : Any
+        Plain data.
+    where : str
+        Origin of the data, with which every error begins.
 
+    Returns
+    -------
+    Any
+        The description.
+
+    Raises
+    ------
+    InputError
+        If the data describe nothing that exists, or if their arguments are wrong.
+
+    Notes
+    -----
+    A class from outside this package must have been imported before: data never make Python import
+    a module.
+
+    Examples
+    --------
     >>> actions, rewards = {"kind": "Arms", "d": 3}, {"kind": "Gaussian", "sigma": 0.1}
     >>> from_data({"kind": "Problem", "actions": actions, "rewards": rewards})
     Problem(Arms(3), rewards=Gaussian(sigma=0.1))
     """
     try:
-        return _made(data, Location(where))
+        return _make(data, Location(where))
     except RecursionError:
         raise Location(where).must_be(data, "tables and lists that are not in themselves") from None
 
 
-def _made(data: Any, at: Location) -> Any:
+def _make(data: Any, at: Location) -> Any:
     if isinstance(data, list | tuple):
-        return tuple(_made(one, at) for one in data)
+        return tuple(_make(one, at) for one in data)
     if not isinstance(data, Mapping):
         return data
     if "kind" not in data:
-        return {key: _made(one, at.at(key)) for key, one in data.items()}
+        return {key: _make(one, at.at(key)) for key, one in data.items()}
     if isinstance(data["kind"], str) and data["kind"] == "float":
         try:
             return float(data["value"])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise at.must_be(data, "a number", "write it as JSON does, or as inf or -inf") from None
-    kind = _foreign(data, at) if "module" in data else _ours(data["kind"], at)
-    given = {key: _made(one, at.at(key)) for key, one in data.items() if key not in CLASS}
+    kind = _foreign_class(data, at) if "module" in data else _own_class(data["kind"], at)
+    given = {key: _make(one, at.at(key)) for key, one in data.items() if key not in CLASS}
     try:
         return kind(**given)
     except CombGameError as error:
         raise at.within(error) from None
-    except Exception as error:  # somebody else's class may raise anything
+    except Exception as error:  # a class from outside the package may raise anything
         text = "{kind} cannot be made with these arguments ({why})"
         remedy = "they were changed, or written by another version of {kind}"
         about = {"kind": data["kind"], "why": str(error)}
         raise at.within(InputError("bad-arguments", text, remedy=remedy, **about)) from error
 
 
-def _ours(name: Any, at: Location) -> type:
+def _own_class(name: Any, at: Location) -> type:
     known = {
         kind.__name__: kind
         for kind in (*all_subclasses(Description), PolytopeGeometry, StylisedBonus, TheoryBonus)
@@ -130,20 +165,19 @@ def _ours(name: Any, at: Location) -> type:
 
 
 def all_subclasses(base: type) -> Iterator[type]:
-    """The classes of this package that derive from one, but for those that only others derive
-    from.
-    """
+    """Iterate over the concrete classes of this package that derive from `base`."""
     kind: type
     for kind in base.__subclasses__():
         if kind.__module__.split(".")[0] == "combgame":
             yield from all_subclasses(kind)
-            if not kind.__name__.endswith(("Base", "Bracketed")):
+            if not kind.__name__.endswith(("Base", "BracketingStructure")):
                 yield kind
 
 
-def _foreign(data: Mapping[str, Any], at: Location) -> Any:
-    """A class of somebody else's, if it is there, and if it is one that describes: data must not
-    call what they like.
+def _foreign_class(data: Mapping[str, Any], at: Location) -> Any:
+    """Return a class from outside the package, if it was imported and is a description.
+
+    Data must not be able to call an arbitrary object.
     """
     module, name = data["module"], str(data.get("qualname", data["kind"]))
     try:
@@ -165,9 +199,7 @@ def _foreign(data: Mapping[str, Any], at: Location) -> Any:
 
 
 def same_description(data: Any) -> Any:
-    """Data in which equal numbers are written alike: 1.0 as 1. Descriptions that are equal have the
-    same.
-    """
+    """Write equal numbers alike, 1.0 as 1, so that equal descriptions have the same data."""
     if isinstance(data, Mapping):
         return {key: same_description(one) for key, one in data.items()}
     if isinstance(data, list | tuple):
@@ -176,8 +208,7 @@ def same_description(data: Any) -> Any:
 
 
 def identity(data: Any) -> str:
-    """16 hex digits that are the same for the same data, on every machine, whatever the order of
-    the keys.
+    """Return 16 hex digits that identify data on every machine, whatever the order of the keys.
 
     >>> identity({"rule": "lloo", "delta": 0.1}) == identity({"delta": 0.1, "rule": "lloo"})
     True
@@ -186,5 +217,5 @@ def identity(data: Any) -> str:
 
 
 def canonical(data: Any, default: Callable[[Any], Any] | None = None) -> str:
-    """Data as JSON that is the same for the same data; default: for what JSON does not know."""
+    """Return the same JSON for the same data; `default` converts what JSON does not know."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), default=default)

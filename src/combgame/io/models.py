@@ -1,7 +1,7 @@
-"""The tables of a problem file as pydantic models, which the reader, the service and the JSON
-Schema for editors share.
+"""Pydantic models of the tables of a problem file.
 
-This module is imported late: pydantic is not needed until somebody reads a problem.
+The reader, the service and the JSON Schema for editors share them. The module is imported late,
+because pydantic is needed only to read a problem.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ from ..structures import (
 )
 
 T = TypeVar("T")
-TAGS = ("value", "list", "table")  # of what may have several forms
+TAGS = ("value", "list", "table")  # of values that may have several forms
 
 
 def _form(value: Any) -> str:
@@ -63,7 +63,7 @@ def _bound(value: Any) -> Any:
 
 
 def _arm(value: Any, info: ValidationInfo) -> int:
-    """Read an arm by its name or its number; the context has the names."""
+    """Read an arm by its name or its index; the context has the names."""
     names: list[str] = info.context["names"] if info.context else []
     if isinstance(value, str) and value in names:
         return names.index(value)
@@ -161,7 +161,7 @@ class Kind(Table):
             cls.makes = staticmethod(makes)
 
     def make(self, arms: int | None = None) -> Any:
-        """Return what the table describes; arms: how many there are if the table does not say."""
+        """Return what the table describes; `arms` is their number if the table does not say."""
         values = {key: value for key, value in self if key != "kind"}
         if values.get("arms", 0) is None:
             values["arms"] = arms

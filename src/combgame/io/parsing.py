@@ -1,4 +1,4 @@
-"""Where in a file a value stands, and the sentences about what is wrong there."""
+"""Locations in a file, and the errors about values there."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,18 +6,25 @@ from typing import Any, NamedTuple
 from .._messages import Message, ReprText, safe_repr
 from ..errors import CombGameError, InputError, error_from, invalid_argument, unknown_name
 
-LONG = 80  # characters of a value that a sentence shows
+LONG = 80  # characters of a value that a message shows
 
 
 class Location(NamedTuple):
-    """where: a file, or what else the data are of. key: such as actions.edges[2]; "" for all of
-    them.
+    """The place of a value in data.
+
+    Attributes
+    ----------
+    where : str
+        The file, or another origin of the data.
+    key : str
+        Path of the value, such as ``actions.edges[2]``; empty for all of the data.
     """
 
     where: str
     key: str = ""
 
     def at(self, key: str | int) -> "Location":
+        """Return the location of a key or of an item of a list."""
         if isinstance(key, int):
             return self._replace(key=f"{self.key}[{key}]")
         plain = isinstance(key, str) and key.replace("-", "").replace("_", "").isalnum()
@@ -25,41 +32,39 @@ class Location(NamedTuple):
         return self._replace(key=f"{self.key}.{word}" if self.key else word)
 
     def must_be(self, value: object, what: str, remedy: str = "", **more: Any) -> InputError:
-        """A value that is wrong; what, remedy: with places for `more`."""
+        """Return the error for a wrong value; `what` and `remedy` may have fields for `more`."""
         error = invalid_argument(self.key or self.where, _shown(value), what, remedy, **more)
-        return self._said(error.sentence)
+        return self._placed(error.sentence)
 
     def unknown(self, value: object, known: Iterable[object]) -> InputError:
-        """A name that is none of those that exist."""
-        return self._said(unknown_name(self.key or self.where, _shown(value), known).sentence)
+        """Return the error for a name that is not among the known ones."""
+        return self._placed(unknown_name(self.key or self.where, _shown(value), known).sentence)
 
     def unknown_key(self, key: object, keys: Iterable[str]) -> InputError:
-        """A key that nobody reads."""
+        """Return the error for a key that has no meaning."""
         at, text, remedy = self.at(str(key)), "{key} is not known", "the keys are {keys:list}"
-        return at._said(Message("unknown-key", text, remedy=remedy, key=at.key, keys=list(keys)))
+        return at._placed(Message("unknown-key", text, remedy=remedy, key=at.key, keys=list(keys)))
 
     def missing(self, key: str, remedy: str, **more: object) -> InputError:
-        """A key that must be there; remedy: with places for `more`."""
+        """Return the error for a missing key; `remedy` may have fields for `more`."""
         at = self.at(key)
-        return at._said(
+        return at._placed(
             Message("missing-key", "{key} is missing", remedy=remedy, key=at.key, **more)
         )
 
     def within(self, error: CombGameError) -> InputError:
-        """The error of a class that did not know where its values came from."""
+        """Add this location to an error of a class that did not know it."""
         places = {name: one for name, one in self._asdict().items() if one}
         kind = type(error) if isinstance(error, InputError) else InputError
         return error_from(kind, error.sentence.with_context(**places))
 
-    def _said(self, sentence: Message) -> InputError:
+    def _placed(self, message: Message) -> InputError:
         placed = self.key and self.where
-        return error_from(
-            InputError, sentence.with_context(where=self.where) if placed else sentence
-        )
+        return error_from(InputError, message.with_context(where=self.where) if placed else message)
 
 
 def _shown(value: object) -> object:
-    """The value, or how it begins."""
+    """Return the value, or its beginning if it is long."""
     text = safe_repr(value)
     return value if len(text) <= LONG else ReprText(text[: LONG - 3] + "...")
 
@@ -67,7 +72,7 @@ def _shown(value: object) -> object:
 def keyed(
     value: Any, at: Location, required: Iterable[str], optional: Iterable[str] = ()
 ) -> Mapping[str, Any]:
-    """A table that has the required keys, and no key beyond the optional ones."""
+    """Check that a table has the required keys and no key beyond the optional ones."""
     required, optional = list(required), list(optional)
     keys = [*required, *optional]
     if not isinstance(value, Mapping):
@@ -81,11 +86,11 @@ def keyed(
     return value
 
 
-MOST = 10  # errors that are said at once
+MOST = 10  # errors in one message
 
 
 def together(errors: Sequence[InputError], where: str) -> InputError:
-    """Return one error that says all of some errors, each with its own code and remedy."""
+    """Combine errors into one; each keeps its own code and remedy."""
     if len(errors) == 1:
         return errors[0].with_context(where=where)
     parts, text = [error.sentence for error in errors[:MOST]], "{n} problems: {problems:by . }"

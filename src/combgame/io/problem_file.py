@@ -1,13 +1,11 @@
-"""Data -> problem, by the models of `models.py`, with every error as a sentence.
+"""Read problems and rules from plain data and TOML files, and write a commented problem file."""
 
-What people write -> rules: a preset's name, or a table of options.
-"""
-
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._messages import LONGEST
 from ..engine.state import Floats
@@ -22,7 +20,7 @@ from .parsing import Location, keyed, together
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-WHAT = {  # what a value must be, by the type of pydantic's error
+WHAT = {  # requirements on a value, by the type of pydantic's error
     "bool_type": "true or false",
     "dict_type": "a table",
     "float_type": "a number",
@@ -36,7 +34,23 @@ WHAT = {  # what a value must be, by the type of pydantic's error
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The data of a TOML file, or a sentence that names the file and the line."""
+    """Read a TOML file; errors name the file and the line.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, in UTF-8.
+
+    Returns
+    -------
+    dict
+        The data of the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not TOML.
+    """
     import tomllib
 
     try:
@@ -68,16 +82,54 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_problem(path: str | os.PathLike[str]) -> tuple[Problem, Floats | None]:
-    """The problem of a TOML file, and the true means if it has them."""
+    """Read the problem of a TOML file, and the true means if the file has them.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    problem : Problem
+        The problem.
+    means : ndarray of shape (d,), or None
+        The means in the table ``truth``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not describe a problem.
+    """
     return problem_from(read_toml(path), str(path))
 
 
 def problem_from(
     data: Mapping[str, Any], where: str | Location = "problem"
 ) -> tuple[Problem, Floats | None]:
-    """The problem that plain data describe, and the true means if they have them; `where` begins
-    every error.
+    """Make a problem from plain data, with the true means if the data have them.
 
+    Parameters
+    ----------
+    data : mapping
+        The tables of a problem file.
+    where : str or Location
+        Origin of the data, with which every error begins.
+
+    Returns
+    -------
+    problem : Problem
+        The problem.
+    means : ndarray of shape (d,), or None
+        The means in the table ``truth``.
+
+    Raises
+    ------
+    InputError
+        If the data do not describe a problem. One error reports all that is wrong.
+
+    Examples
+    --------
     >>> problem, means = problem_from({
     ...     "names": ["x", "y", "z"],
     ...     "actions": {"kind": "subsets", "arms": 3, "size": 2},
@@ -98,7 +150,7 @@ def problem_from(
     given = data.get("names")
     names = list(given) if isinstance(given, list | tuple) else []
     context = {"names": [one for one in names if isinstance(one, str)]}
-    at = Location("", root.key)  # what is wrong is said of the file once
+    at = Location("", root.key)  # the combined error names the file once
     try:
         read = ProblemFile.model_validate(data, context=context)
     except ValidationError as error:
@@ -141,7 +193,7 @@ def _keys(path: tuple[Any, ...]) -> list[str]:
 
 
 def _error(error: "ErrorDetails", at: Location, data: Any, names: list[Any]) -> InputError:
-    """Return an error of pydantic's as a sentence with the code that programs know."""
+    """Convert an error of pydantic to an `InputError` with the code that programs know."""
     from .models import REWARDS, STRUCTURES, TAGS
 
     path, value, kind, about = error["loc"], error["input"], error["type"], error.get("ctx", {})
@@ -179,11 +231,28 @@ def _error(error: "ErrorDetails", at: Location, data: Any, names: list[Any]) -> 
 
 
 def rule_from(data: str | Mapping[str, Any], where: str | Location = "rule") -> RuleBase:
-    """The rule of a preset's name, or of a table: a rule or a learner by name, with other values
-    for their options.
+    """Make a rule from the name of a preset, or from a table of options.
 
-    A key `label`, which is for whoever prints the rule, is left alone.
+    Parameters
+    ----------
+    data : str or mapping
+        Name of a preset; or a table that names a rule or a learner and changes some of its options.
+        The key ``label``, the rule's name in reports, is ignored.
+    where : str or Location
+        Origin of the data, with which every error begins.
 
+    Returns
+    -------
+    RuleBase
+        The rule.
+
+    Raises
+    ------
+    InputError
+        If the rule or one of its options is not known, or a value is not possible.
+
+    Examples
+    --------
     >>> rule_from({"learner": "ofw", "tracking": "D", "sparsify": False}).learner
     OFW(sparsify=False)
     >>> rule_from({"rule": "uniform", "start": "full"})
@@ -241,7 +310,7 @@ def rule_from(data: str | Mapping[str, Any], where: str | Location = "rule") -> 
 
 
 def _options(described: Any) -> dict[str, Any]:
-    """The options of a rule or learner, with the values that they have now."""
+    """Return the options of a rule or learner with their present values."""
     return (
         {}
         if described is None
@@ -256,9 +325,7 @@ def _preset(name: Any, at: Location, known: Mapping[str, Any]) -> Any:
 
 
 def _option(key: str, value: Any, usual: Any, at: Location) -> Any:
-    """A value of the type that the option has now; those that are made of several numbers are
-    tables.
-    """
+    """Convert a value to the type of the option; options of several numbers are tables."""
     if key == "bonus" and isinstance(value, Mapping):
         table = keyed(value, at, [], ["b", "c"])
         given = {one: _number(table[one], at.at(one)) for one in table}
@@ -291,3 +358,131 @@ def _number(value: Any, at: Location) -> Any:
     if not is_real(value):
         raise at.must_be(value, "a number")
     return value
+
+
+TEXT = """\
+# A problem for combgame. `combgame plan {file}` says what to expect,
+# `combgame study create {file} --storage sqlite:///lab.db` begins the experiment.
+
+# The arms: what is measured.
+names = [
+{names}
+]
+
+# "maximise": large values are good; "minimise": small ones are.
+goal = "{goal}"
+
+# What one play measures at once: {play}.
+[actions]
+{actions}
+
+# What is asked: {find}.
+[answers]
+{answers}
+
+# What a measurement returns: {noise}.
+[rewards]
+{rewards}
+
+# The values that you suppose, one per arm, for planning and simulating only. Take off the # and
+# write your own.
+# [truth.means]
+{truth}
+"""
+NOISE = {
+    "gaussian": "numbers; sigma is the standard deviation of one measurement",
+    "unknown": "numbers, whose standard deviation is not known",
+    "bernoulli": "0 or 1, such as failure and success",
+    "bounded": "numbers between low and high, of any distribution",
+}
+NORMAL = ("gaussian", "unknown")  # kinds of noise for which batch effects are supported
+SUPPOSED = """\
+# To plan and to simulate, take off the # and write the standard deviation that you suppose.
+# simulation_sigma = 0.1"""
+LEVEL = """\
+# All that one play measures may read high or low together, as on a plate, so that arms are compared
+# within plays only, and sigma is the standard deviation within a play.
+batch_effect = true"""
+NO_LEVEL = """\
+# If all that one play measures may read high or low together, as on a plate, take off the #.
+# batch_effect = true"""
+
+
+class TemplateOptions(NamedTuple):
+    """Options of `problem_template`.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Names of the arms.
+    play : int
+        Number of arms that are measured at once.
+    find : int
+        Number of arms of an answer.
+    noise : str
+        Kind of noise, a key of ``NOISE``.
+    sigma : float, optional
+        Standard deviation of one value, for ``"gaussian"``.
+    low, high : float
+        Range of the values, for ``"bounded"``.
+    goal : {"maximise", "minimise"}
+        Goal of the study: large or small values.
+    levels : bool
+        True if every round has a batch effect.
+    """
+
+    names: Sequence[str]
+    play: int = 1
+    find: int = 1
+    noise: str = "unknown"
+    sigma: float | None = None
+    low: float = 0.0
+    high: float = 1.0
+    goal: str = "maximise"
+    levels: bool = False
+
+
+def problem_template(asked: TemplateOptions, file: str = "problem.toml") -> str:
+    """Return the text of a problem file with comments for beginners.
+
+    >>> from combgame.io import problem_from
+    >>> import tomllib
+    >>> text = problem_template(TemplateOptions(["wt", "K7R", "L3P"], 2, 1, "gaussian", 0.1))
+    >>> problem_from(tomllib.loads(text))[0]
+    Problem(Subsets(3, 2), Arms(3), Gaussian(sigma=0.1), names=('wt', 'K7R', 'L3P'))
+    >>> before, _, truth = text.partition("# [truth.means]")  # and without the last #
+    >>> problem_from(tomllib.loads(before + "[truth.means]" + truth.replace("# ", "")))[1].tolist()
+    [0.0, 0.0, 0.0]
+    """
+    names = [json.dumps(name, ensure_ascii=False) for name in asked.names]
+    rewards = {
+        "gaussian": f'kind = "gaussian"\nsigma = {asked.sigma}',
+        "unknown": f'kind = "gaussian"\n{SUPPOSED}',
+        "bernoulli": 'kind = "bernoulli"',
+        "bounded": f'kind = "bounded"\nlow = {asked.low}\nhigh = {asked.high}',
+    }[asked.noise]
+    if asked.levels:
+        rewards += f"\n{LEVEL}"
+    elif asked.play > 1 and asked.noise in NORMAL:
+        rewards += f"\n{NO_LEVEL}"
+    every = asked.play == len(names)
+    return TEXT.format(
+        file=json.dumps(file, ensure_ascii=False)[1:-1] if " " not in file else repr(file),
+        names="\n".join(f"    {name}," for name in names),
+        goal=asked.goal,
+        play="all arms" if every else _some(asked.play, "arm", "any"),
+        actions=_sets(asked.play),
+        find="the best arm" if asked.find == 1 else f"the best {asked.find} arms",
+        answers=_sets(asked.find),
+        noise=NOISE[asked.noise],
+        rewards=rewards,
+        truth="\n".join(f"# {name} = 0.0" for name in names),
+    )
+
+
+def _some(n: int, what: str, which: str) -> str:
+    return f"one {what}" if n == 1 else f"{which} {n} {what}s"
+
+
+def _sets(size: int) -> str:
+    return 'kind = "arms"' if size == 1 else f'kind = "subsets"\nsize = {size}'

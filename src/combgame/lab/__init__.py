@@ -1,4 +1,4 @@
-"""Durable experiments: ask what to measure, tell what came out, until the answer is certain."""
+"""Durable experiments: ask for rounds, report their results, until the answer is certain."""
 
 from ..storage.events import Event
 from .decision import Decision

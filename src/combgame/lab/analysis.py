@@ -1,8 +1,7 @@
-"""What the values of a study say at one moment, beside what decides when it stops: estimates, the
-lead, outliers, how the values vary.
+"""What the values of a study show beside the stopping rule: estimates, lead, outliers, noise.
 
-Nothing here has a part in what is asked or in when a study stops. It is computed when somebody
-looks.
+Nothing here influences which rounds are assigned or when a study stops. Everything is computed on
+demand.
 """
 
 import math
@@ -36,11 +35,11 @@ def doubts(monitor: Monitor) -> tuple[Outlier, ...]:
     """Find values that are hard to believe."""
     problem, history, misfit = monitor.setting.problem, monitor.history, noise(monitor)
     wrong = misfit is not None and misfit.contradicted
-    if problem.rewards.has_batch_effect():  # some values that are mistakes contradict sigma, too
+    if problem.rewards.has_batch_effect():  # outliers contradict sigma, too
         return doubts_within(
             problem, history.within(), problem.rewards.variance_known and not wrong
         )
-    # where sigma is contradicted, good data would be doubted
+    # if sigma is contradicted, correct values would look like outliers
     scale = typical(problem, history.stats, history.extremes) if wrong else 1.0
     outside = {number for number, *_ in history.outside}
     found = doubts_of(problem, history.stats, history.extremes, scale=scale)
@@ -65,7 +64,11 @@ def estimates(monitor: Monitor) -> list[Estimate]:
 
 
 def margin(monitor: Monitor, certified: bool = False) -> LeadInterval | None:
-    """Estimate the lead of the leading answer over the nearest rival, and how much it can lack."""
+    """Estimate the lead over the nearest rival, and how much better another answer can be.
+
+    If ``certified`` is True and the threshold is proved, the lead is at least what the certificate
+    states.
+    """
     state, (_, rival) = monitor.told, monitor.weakest()
     if not monitor.comparable(rival):
         return None
@@ -82,9 +85,11 @@ def margin(monitor: Monitor, certified: bool = False) -> LeadInterval | None:
 
 
 def suboptimality_bound(monitor: Monitor) -> float | None:
-    """No answer is better than the leader by more than this, with probability 1 - delta: the least
-    epsilon, rounded up to three digits, with which the study would stop now. None if there is none,
-    or no theorem, or too many arms to try.
+    """Return a bound for the amount by which another answer can be better than the leader.
+
+    The bound holds with probability 1 - delta. It is the least epsilon, rounded up to three digits,
+    with which the study would stop now; None if there is no such epsilon, if no theorem applies, or
+    if the problem has too many arms.
     """
     proved = monitor.stopping.name == "mixture" and monitor.stopping.validity.proved
     if not proved or monitor.problem.d >= COMPILED_FROM:
@@ -95,7 +100,7 @@ def suboptimality_bound(monitor: Monitor) -> float | None:
 
 
 def p_value(monitor: Monitor) -> float:
-    """The smallest delta at which the evidence would be enough now; 1 if it would not be at any."""
+    """Return the smallest delta at which the evidence would be enough now; 1 if there is none."""
     history = monitor.history
 
     def passes(log_delta: float) -> bool:
@@ -120,13 +125,15 @@ def snapshot_at_end(
 
     Parameters
     ----------
-    levels : Squares, optional
-        `Policy.variance_components`.
+    monitor : Monitor
+        Monitor of the study.
+    levels : VarianceComponents, optional
+        Result of `Policy.variance_components`.
     facts : dict
-        What `Monitor.facts` said, or what the certificate says.
+        Result of `Monitor.facts`, or the contents of the certificate.
     """
     certified = facts["why"] == "certified"
-    # of a certificate that this version would not have given, nothing is derived
+    # nothing is derived from a certificate that this version would not have given
     lead = margin(monitor, certified and facts.get("short") is None)
     if certified and facts["answer"] != monitor.leader():
         lead = None
@@ -142,13 +149,16 @@ def snapshot_at_end(
 
 
 def batch_warning(monitor: Monitor, levels: VarianceComponents | None) -> Message | None:
-    """What the start says of levels that nobody stated, once it is over. Of a study that has
-    stopped: what it said then.
+    """Return a warning if the initial design shows batch effects that the problem does not declare.
+
+    For a study that has stopped, the result is that at its end.
 
     Parameters
     ----------
-    levels : Squares, optional
-        `Policy.variance_components`.
+    monitor : Monitor
+        Monitor of the study.
+    levels : VarianceComponents, optional
+        Result of `Policy.variance_components`.
     """
     if monitor.ended is not None and "levels" in monitor.ended:
         before = monitor.ended["levels"]
@@ -157,8 +167,10 @@ def batch_warning(monitor: Monitor, levels: VarianceComponents | None) -> Messag
 
 
 def least_passing(passes: Callable[[float], bool], scale: float) -> float | None:
-    """The least number for which a condition holds that holds from some number on, rounded up to
-    three digits; None if there is none up to a million times `scale`.
+    """Return the least number from which on a condition holds, rounded up to three digits.
+
+    The condition must hold for all larger numbers. The result is None if it holds for no number up
+    to a million times ``scale``.
 
     >>> least_passing(lambda x: x > 0.123321, 1.0), least_passing(lambda x: x >= 7000, 1.0)
     (0.124, 7000.0)

@@ -1,10 +1,13 @@
-"""Blocks of a study whose plays have levels of their own (docs/plates.md).
+"""Blocks of rounds, for studies whose plays have batch effects (docs/plates.md).
 
-A block is a number of rounds whose arms, and whose replicates, were fixed before the first value of
-any of them: the start of a study, what is asked for together, or what the rule has fixed ahead. It
-counts when each of its rounds has been told or given up, and when all blocks before it count.
-Values that are missing drop out of its least squares, and so do readings beyond the replicates that
+A block is a number of rounds whose arms and replicates were fixed before the first value of any of
+them: the initial design of a study, rounds that were asked for together, or rounds that the rule
+fixed ahead. It counts when each of its rounds was reported or abandoned, and all blocks before it
+count. Missing values drop out of its least squares, and so do readings beyond the replicates that
 were asked for.
+
+Blocks that do not count yet are kept as lists: the number of the first round, the number of rounds,
+how many of them were assigned, and their replicates.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,7 +23,7 @@ from .round import RoundRecord, split
 
 
 def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
-    """A round of a block was asked, with so many replicates: all of its rounds have as many."""
+    """Note that a round of a block was assigned; all rounds of a block have as many replicates."""
     number, size = block
     known = next((one for one in waiting if one[0] == number), None)
     if known is None:
@@ -30,16 +33,23 @@ def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
 
 
 def unfinished(waiting: list[list[int]]) -> list[int] | None:
-    """The block of which rounds are still to be asked, if there is one: its number, its rounds, how
-    many of them were asked, and their replicates.
-    """
+    """Return the block of which rounds are still to be assigned, if there is one."""
     return next((one for one in waiting if one[2] < one[1]), None)
 
 
 def replicates_of(waiting: list[list[int]], number: int, usual: int, asked: int | None) -> int:
-    """The replicates of a new round. In a block they were fixed with its first round.
+    """Return the replicates of a new round. In a block they were fixed with its first round.
 
-    usual: those of the study; asked: those that somebody asks for now, or None.
+    Parameters
+    ----------
+    waiting : list
+        Blocks that do not count yet.
+    number : int
+        Number of the new round.
+    usual : int
+        Replicates of the study.
+    asked : int, optional
+        Replicates that the caller asks for.
     """
     current = unfinished(waiting)
     if current is None:
@@ -67,8 +77,20 @@ def count_blocks(
     open_rounds: Mapping[int, RoundRecord],
     pivot: float | None = None,
 ) -> None:
-    """Add the blocks that are complete, in the order in which they were fixed, to those that
-    count.
+    """Add the rounds of complete blocks to the estimator, in the order in which blocks were fixed.
+
+    Parameters
+    ----------
+    blocks : BatchEstimator
+        Estimator of the study. Updated.
+    waiting : list
+        Blocks that do not count yet. Those that are added are removed.
+    held : dict of int to RoundRecord
+        Rounds of these blocks that have ended. Those that are added are removed.
+    open_rounds : mapping of int to RoundRecord
+        Rounds that have not ended.
+    pivot : float, optional
+        See `History`.
     """
     while waiting:
         number, size, asked, _ = waiting[0]
@@ -83,8 +105,9 @@ def count_blocks(
 
 
 def enter(blocks: BatchEstimator, record: RoundRecord, pivot: float | None) -> None:
-    """One play, with as many values of an arm as were asked for: how often a reading is repeated
-    may depend on what it was. pivot: `History.pivot`.
+    """Add a play, with at most as many values of an arm as were asked for.
+
+    Further readings do not count, because they may have been taken on account of the values.
     """
     for arm, told in sorted(record.told.items()):
         if arm not in record.again:
@@ -108,7 +131,7 @@ def recount(
     records: Mapping[int, RoundRecord],
     pivot: float | None = None,
 ) -> None:
-    """All of it anew, from all rounds."""
+    """Repeat the estimation with all rounds; the parameters are those of `count_blocks`."""
     blocks.clear()
     waiting.clear()
     held.clear()
@@ -121,7 +144,7 @@ def recount(
     count_blocks(blocks, waiting, held, still, pivot)
 
 
-NAMED = 5  # arms that a sentence lists
+NAMED = 5  # arms that a message lists
 
 
 def apart(
@@ -131,8 +154,10 @@ def apart(
     held: Mapping[int, RoundRecord],
     leader: Collection[int],
 ) -> Message | None:
-    """Which arms cannot be compared with the leader yet: all of them while no block is complete,
-    later those that no complete block joins with it. None if there are none.
+    """Return a message about the arms that cannot be compared with the leader yet, otherwise None.
+
+    While no block is complete, these are all arms; later, those that no complete block connects
+    with the leader.
     """
     if not blocks.done[0]:
         number, size = waiting[0][:2] if waiting else (0, 0)
@@ -167,7 +192,10 @@ def apart(
 
 
 def awaited(blocks: BatchEstimator, records: Mapping[int, RoundRecord]) -> Floats:
-    """What plays that do not count yet will say of pairs that they have: for sampling rules."""
+    """Return the information on pairs of arms that plays will add which do not count yet.
+
+    The result has the shape (d, d). Sampling rules use it.
+    """
     d = blocks.precision.size
     made = np.zeros((d, d))
     for record in records.values():

@@ -1,18 +1,14 @@
-"""What changes a study after the fact, and what that costs: values that are taken back, and the
-data of an old study in a new one.
+"""Changes of the data of a study: retractions, corrections, and data of an old study.
 
-The data of an old study in a new one that has more arms: which they are, and what it costs.
-
-docs/thresholds.md#arms-that-arrive-later has the theorem.
-
-What taking values back costs: delta is spent over the changes of what was told
-(docs/thresholds.md, Theorem 4).
-
-A change is a retraction, or a correction: values told anew in the place of some that were
-retracted. After each of them other values count, and a bound for all times says nothing of another
-selection of values. So after k changes the study is judged at
+A change is a retraction, or a correction: values that replace retracted ones. After each change
+another set of values counts, and a bound for all times does not cover another selection of values.
+So delta is spent over the changes (docs/thresholds.md, Theorem 4): after k of them the study is
+evaluated at
 
     delta (k = 0),     delta / ((k + 1) (k + 2)) (k >= 1), which add up to delta/2.
+
+Data of an old study can also be transferred to a new one with more arms; the theorem for its cost
+is in docs/thresholds.md#arms-that-arrive-later.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +26,15 @@ from .round import RecordedValue, entry_of, gaps, split
 
 
 def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
-    """Refuse what is not the same experiment with more arms."""
+    """Refuse a new problem that is not the old one with more arms.
+
+    Parameters
+    ----------
+    old, new : Problem
+        Problems of the two studies.
+    pending : iterable of int
+        Pending rounds of the old study.
+    """
     names, others = old.names, set(new.names or ())
     if names is None or new.names is None:
         raise _refused("their arms have no names, by which they could be told apart")
@@ -71,13 +75,15 @@ def _refused(why: str) -> StudyError:
 
 
 def observations(history: History, old: Problem, new: Problem) -> list[dict[str, Any]]:
-    """The values that count in the old study, by the arms of the new problem, each as the data of
-    an event `observed`: those of its start, and then the later ones in the order in which they were
-    told, with the weights that they had. history: a whole one.
+    """Return the values of an old study that count, as data of `observed` events.
+
+    Arms are those of the new problem. The values of the initial design come first, then the later
+    ones in the order in which they were reported, with the weights that they had. ``history`` must
+    be a whole one.
     """
     arm = [new.arm_index(name) for name in old.names or range(old.d)]
     made: dict[Any, dict[str, Any]] = {}
-    # of a part of the start, which it is may have been decided by looking
+    # the choice of a part of the initial design may have been decided by looking
     complete = not history.starting and all(
         told.entry is not None and not gaps(told.entry, one.replicates)
         for one in history.records.values()
@@ -110,8 +116,9 @@ LASTING = (
 
 
 def happened(history: History) -> dict[str, int]:
-    """What touches the guarantee in the old study, counted, and in those whose data it carried: the
-    new one's guarantee rests on it, too.
+    """Return counts of what affects the guarantee in the old study, and in those before it.
+
+    The guarantee of the new study rests on it, too.
     """
     own = {what: history.happened.get(what, 0) for what in LASTING}
     for kind, what in enumerate(("unplanned", "planned")):
@@ -121,8 +128,9 @@ def happened(history: History) -> dict[str, int]:
 
 
 def covered(old: Problem, new: Problem) -> bool:
-    """Whether the theorem allows for any choice of the new arms: single arms or the top of them,
-    with one sigma and the same bounds for all.
+    """Return True if the theorem allows any choice of the new arms.
+
+    It does for single arms or the top m of them, with one sigma and the same bounds for all.
     """
     same = type(old.answers) is type(new.answers) and (
         isinstance(new.answers, Arms)
@@ -134,9 +142,10 @@ def covered(old: Problem, new: Problem) -> bool:
 
 
 def share(old: Problem, new: Problem) -> float:
-    """The part of delta that is left when m arms are added: 1/(m (m + 1)) for their number, which
-    may have been chosen by what the values were, and 1/(min(m, k) + 1) for how many of them are
-    among the k best.
+    """Return the share of delta that is left when m arms are added.
+
+    It is 1/(m (m + 1)) for their number, which may depend on the values, times 1/(min(m, k) + 1)
+    for the number of them that are among the k best.
 
     >>> import combgame as cg
     >>> one, two = (cg.Problem(cg.Arms(d), rewards=cg.Gaussian(1.0)) for d in (4, 5))
@@ -149,7 +158,7 @@ def share(old: Problem, new: Problem) -> float:
 
 
 def assumption(carried: Mapping[str, Any], delta: float) -> Message:
-    """What the answer rests on, where data were carried over."""
+    """Return a message about what the answer rests on if data were transferred."""
     text = (
         "{values:count value} {values:was|were} carried over from the study {study!r}, to which "
         "{m:count arm} {m:was|were} added: the answer is judged at delta = {delta:.2g}, "
@@ -166,21 +175,21 @@ def assumption(carried: Mapping[str, Any], delta: float) -> Message:
 
 
 def delta_after_corrections(delta: float, changes: int) -> float:
-    """The delta at which a study is judged after so many changes.
+    """Return the delta at which a study is evaluated after a number of changes.
 
-    >>> [round(spent(0.05, k), 4) for k in range(4)]
+    >>> [round(delta_after_corrections(0.05, k), 4) for k in range(4)]
     [0.05, 0.0083, 0.0042, 0.0025]
     """
-    # its logarithm is taken
+    # positive, because its logarithm is taken
     return max(delta / ((changes + 1) * (changes + 2)), 5e-324) if changes else delta
 
 
 def correction_note(retractions: int, corrections: int, delta: float) -> Message:
-    """At which delta a study is judged that was changed.
+    """Return a message about the delta at which a changed study is evaluated.
 
-    >>> print(level(2, 0, 0.05 / 12))
+    >>> print(correction_note(2, 0, 0.05 / 12))
     after 2 retractions, judged at delta = 0.0042.
-    >>> print(level(1, 1, 0.05 / 12))
+    >>> print(correction_note(1, 1, 0.05 / 12))
     after 1 retraction and 1 correction, judged at delta = 0.0042.
     """
     text = "after {retractions:count retraction}"
@@ -191,7 +200,7 @@ def correction_note(retractions: int, corrections: int, delta: float) -> Message
 
 
 def conditions(retractions: int, corrections: int, delta: float, proved: bool) -> Message:
-    """What was changed, what the level is good for, and what no level is good for."""
+    """Return a message about the changes, and the conditions of the guarantee after them."""
     text = "Data were retracted {retractions:count time}"
     if corrections:
         text += " and told anew {corrections:count time}"

@@ -1,4 +1,4 @@
-"""Why a study stopped, in one sentence, and under which assumptions."""
+"""The decision of a study: why it stopped, and under which assumptions."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,49 +14,102 @@ from .diagnostics import NoiseCheck
 from .estimates import Estimate, LeadInterval
 from .outliers import Outlier
 from .policy import StudyState
-from .versions import by_another, named, not_vouched
+from .settings import by_another, not_vouched, version_of
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The end of a study. `why`: "certified", "budget", "deadline" or "by hand"; only the first has
-    the confidence that was asked for.
+    """The result of a study; print it to read it.
+
+    Attributes
+    ----------
+    answer : tuple of int
+        Arms of the recommended answer.
+    names : tuple of str
+        Names of these arms.
+    reason : {"certified", "budget", "deadline", "by hand"}
+        Why the study stopped. Only "certified" has the confidence that was asked for.
+    headline : Message
+        The result in one sentence.
+    confidence : float or None
+        1 - delta if the answer is certified.
+    p_value : float or None
+        If the answer is not certified: the smallest delta at which the evidence would have been
+        enough. It is valid no matter how often the study was evaluated. It is not a confidence: a
+        delta that is chosen after looking at the data has no guarantee.
+    evidence : float
+        Evidence against the nearest rival.
+    threshold : float
+        Evidence that is required.
+    rival : tuple of int
+        Arms of the nearest rival.
+    rounds : int
+        Number of rounds with results, even if these were retracted.
+    values : int
+        Number of values.
+    assumptions : tuple of Message
+        What the answer rests on.
+    proved : bool
+        True if the threshold is proved. Otherwise confidence and p-value are those of a heuristic.
+    outliers : tuple of Outlier
+        Values that are hard to believe. Check them before you rely on the answer.
+    retractions : int
+        Number of retractions.
+    corrections : int
+        Number of times that retracted values were replaced.
+    delta : float
+        Error probability at which the study was evaluated. It is less than that of the settings
+        after retractions, corrections and transfers.
+    audit_hash : str
+        Number and hash of the last event, for `Study.replay`; "" for a study in memory.
+    lead : LeadInterval or None
+        Lead over the nearest rival, if there is one.
+    estimates : tuple of Estimate
+        One estimate per arm.
+    noise_check : NoiseCheck or None
+        Comparison of the variation of the values with the sigma that was stated.
     """
 
     answer: tuple[int, ...]
     names: tuple[str, ...]
     reason: str
     headline: Message
-    confidence: float | None  # 1 - delta where it is certified, None elsewhere
-    # elsewhere: the smallest delta at which the evidence would have been enough. It is valid
-    # however often one looked, and is no confidence: who chooses delta after looking has none
+    confidence: float | None
     p_value: float | None
     evidence: float
     threshold: float
     rival: tuple[int, ...]
-    rounds: int  # of which something was told, even if it was retracted
+    rounds: int
     values: int
     assumptions: tuple[Message, ...]
-    proved: bool  # whether the threshold is; otherwise both are those of a heuristic
-    outliers: tuple[
-        Outlier, ...
-    ] = ()  # values that are hard to believe: look at them before you rely on it
+    proved: bool
+    outliers: tuple[Outlier, ...] = ()
     retractions: int = 0
-    corrections: int = 0  # how often retracted values were told anew
-    delta: float = 0.0  # at which it was judged: less than was asked for if values were retracted
-    audit_hash: str = (
-        ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
-    )
-    lead: LeadInterval | None = None  # over the nearest rival; None where there is none
-    estimates: tuple[Estimate, ...] = ()  # one per arm
-    noise_check: NoiseCheck | None = None  # how the values vary, against the sigma that was stated
+    corrections: int = 0
+    delta: float = 0.0
+    audit_hash: str = ""
+    lead: LeadInterval | None = None
+    estimates: tuple[Estimate, ...] = ()
+    noise_check: NoiseCheck | None = None
 
     @property
     def certified(self) -> bool:
+        """Return True if the study ended with a certificate."""
         return self.reason == "certified"
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
+        """Return the decision as plain data that JSON can represent.
+
+        Parameters
+        ----------
+        surface : Renderer
+            Syntax in which messages name calls and options.
+
+        Returns
+        -------
+        dict
+            The attributes. Messages become dictionaries with code, arguments, text and remedy.
+        """
         return {
             **asdict(self),
             "headline": self.headline.to_data(surface),
@@ -69,7 +122,18 @@ class Decision:
         }
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """All of it, as a surface says it."""
+        """Return the decision as text: the headline, then one line per assumption and outlier.
+
+        Parameters
+        ----------
+        surface : Renderer
+            Syntax in which messages name calls and options.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         listed: list[Message | Outlier] = [*self.assumptions, *self.outliers]
         if self.audit_hash:
             listed.append(
@@ -90,7 +154,17 @@ class Decision:
 
 
 def make_decision(state: StudyState, facts: dict[str, Any], head: str = "") -> Decision:
-    """The decision that the facts of a study's end make."""
+    """Return the decision of a study.
+
+    Parameters
+    ----------
+    state : StudyState
+        State of the study.
+    facts : dict
+        Result of `StudyState.ending`.
+    head : str
+        Number and hash of the last event.
+    """
     setting, answer = state.setting, facts["answer"]
     return Decision(
         tuple(answer),
@@ -118,13 +192,13 @@ def make_decision(state: StudyState, facts: dict[str, Any], head: str = "") -> D
 
 
 def validity_note(validity: Validity) -> Message:
-    """What a certificate rests on, in the words of its threshold."""
+    """Return a message about the basis of a certificate, in the words of its threshold."""
     text = "The threshold is {label}: {reason}"
     return Message("threshold", text, label=validity.label, reason=validity.reason)
 
 
 def whose(validity: Validity) -> str:
-    """A threshold that is not proved, in a word."""
+    """Return the attribute of a threshold that is not proved."""
     return "user's" if validity.user_stated else "heuristic"
 
 
@@ -133,7 +207,7 @@ NUMBERS = "evidence against {rival}: {weighed}"
 
 
 def headline(state: StudyState, facts: dict[str, Any]) -> Message:
-    """Why it ended, in one sentence."""
+    """Return the reason for the end of a study, in one sentence."""
     setting, why = state.setting, facts["why"]
     problem, validity = setting.problem, setting.stopping.validity
     proved = validity.proved
@@ -169,7 +243,7 @@ def headline(state: StudyState, facts: dict[str, Any]) -> Message:
             text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
         elif not_vouched(facts) is not None:
             text += " as combgame {version} certified at delta = {delta:g}, "
-            known["version"] = named(facts["version"])
+            known["version"] = version_of(facts["version"])
         elif proved:
             text += " with confidence {percent:g}%, "
         else:
@@ -219,21 +293,21 @@ def headline(state: StudyState, facts: dict[str, Any]) -> Message:
 
 
 def sigma_then(state: StudyState, facts: dict[str, Any]) -> NoiseCheck | None:
-    """What the values said of sigma when the study stopped."""
+    """Return the noise check as it was when the study stopped."""
     if "noise" not in facts:
         return noise(state.monitor)
     return None if facts["noise"] is None else NoiseCheck(**facts["noise"])
 
 
 def doubts_then(state: StudyState, facts: dict[str, Any]) -> tuple[Outlier, ...]:
-    """The values that were hard to believe when the study stopped."""
+    """Return the outliers as they were when the study stopped."""
     if "doubts" not in facts:
         return doubts(state.monitor)
     return tuple(Outlier(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
 
 
 def proof_so_far(state: StudyState, facts: dict[str, Any]) -> Message:
-    """The p-value where a study ended without a certificate."""
+    """Return a message about the p-value of a study that ended without a certificate."""
     setting, p_value, misfit = state.setting, facts["p_value"], sigma_then(state, facts)
     validity = setting.stopping.validity
     known: dict[str, Any] = {
@@ -260,7 +334,17 @@ def proof_so_far(state: StudyState, facts: dict[str, Any]) -> Message:
 
 
 def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Message:
-    """A mistake in a single value would not show, and may be all that the answer is made of."""
+    """Warn that the answer rests on arms with a single value, in which an error would not show.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of the study.
+    single : list
+        Result of `Monitor.single_replicate_arms`.
+    most : int, default=5
+        Number of values that the message lists.
+    """
     parts = [
         Message(
             "single-value",
@@ -290,9 +374,7 @@ LATENESS = "the guarantee holds if how long a value takes has nothing to do with
 
 
 def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Message]:
-    """What the answer rests on, in plain sentences: first the threshold's own, then what happened
-    in this study.
-    """
+    """Return what the answer rests on: the threshold's validity, then the events of this study."""
     setting, before = state.setting, state.history.carried.get("happened", {})
     happened = dict(state.history.happened)
     for what, n in before.items():
@@ -389,7 +471,7 @@ def assumptions(state: StudyState, facts: dict[str, Any]) -> list[Message]:
 
 
 def came_later(state: StudyState, facts: dict[str, Any]) -> Message:
-    """What came after the decision, and what the evidence would be with it."""
+    """Return a message about results that arrived after the decision."""
     text = "{n:count result} came after the decision: stored, but not part of it. With {n:it|them} "
     now, known = state.monitor.facts("running"), dict[str, Any](n=state.monitor.n_late)
     if now["answer"] == facts["answer"]:
@@ -404,7 +486,7 @@ def came_later(state: StudyState, facts: dict[str, Any]) -> Message:
 
 
 def compared(state: StudyState) -> Message:
-    """Where plays have levels: what counts."""
+    """Return a message about how arms were compared if plays have batch effects."""
     text = (
         "Arms were compared within rounds only, so it does not matter how high or low the values "
         "of a round are as a whole, provided that they are of one play"
@@ -418,7 +500,10 @@ def compared(state: StudyState) -> Message:
 
 
 def single_value_note(arms: list[str], more: bool) -> Message:
-    """Arms with one value, on which the answer does not rest; more: others were named before."""
+    """Return a message about arms with a single value on which the answer does not rest.
+
+    If ``more`` is True, another message has named arms with a single value already.
+    """
     if len(arms) == 1:
         text = "Arm {arms:list} has a single value, so a mistake in it would not show"
     else:

@@ -1,22 +1,19 @@
-"""Whether the data look as was assumed: how much values vary, and whether plays have levels.
+r"""Checks of assumptions: how much values vary, and whether plays have batch effects.
 
-How much the values of a study vary, against the sigma that was stated for them.
+**The stated sigma.** Two e-processes at the stated sigma are averaged: one grows if the values vary
+less, the other if they vary more (docs/thresholds.md, "Stated sigma against what is seen"). If the
+stated sigma is correct, their average ever exceeds 1/ALARM with probability at most ALARM, no
+matter how often it is evaluated. It has no influence on the stopping rule.
 
-Two e-processes at the stated sigma, averaged: one grows if the values vary less, the other if they
-vary more (docs/thresholds.md, "Stated sigma against what is seen"). If the stated sigma is right,
-their average ever exceeds 1/ALARM with probability at most ALARM, however often one looks. The
-stopping rule has no part in it.
-
-A level of rounds that nobody stated: plates that lift all their wells, seen in the start.
-
-The arms of the rounds of the start are chosen before any value is, so that arms which are repeated
-in different rounds tell rounds apart. Given the arms, the squares between rounds over sigma^2 are a
-chi^2 with f degrees of freedom if rounds have no levels, and kappa times one if levels inflate them
-by kappa: kappa^{-f/2} exp((1 - 1/kappa) SS/2) has mean 1, and is averaged over kappa = 2, 4, ...,
-2^14. Where sigma is not known, R, the squares that arms and rounds leave over, with g degrees,
-stands for it: kappa^{-f/2} ((R + SS)/(R + SS/kappa))^{(f + g)/2}, the ratio of the densities of
-SS/R. By Markov's inequality it exceeds 1/LEVEL with probability at most LEVEL; it is looked at,
-once, when the start has been told.
+**Batch effects that the problem does not declare**, for example plates that shift all their wells,
+are looked for in the initial design. The arms of its rounds are chosen before any value is seen, so
+arms that are repeated in different rounds distinguish rounds. Given the arms, the sum of squares
+between rounds over sigma^2, SS, is a chi^2 with f degrees of freedom if rounds have no batch
+effects, and kappa times one if batch effects inflate it by kappa: kappa^{-f/2} exp((1 - 1/kappa)
+SS/2) has mean 1, and is averaged over kappa = 2, 4, ..., 2^14. If sigma is unknown, the residual
+sum of squares R, with g degrees of freedom, replaces it: kappa^{-f/2} ((R + SS)/(R + SS/kappa))^{(f
++ g)/2}, the ratio of the densities of SS/R. By Markov's inequality the average exceeds 1/LEVEL with
+probability at most LEVEL. It is evaluated once, when the initial design has been reported.
 """
 
 import math
@@ -41,8 +38,10 @@ INFLATED = 2.0 ** np.arange(1, 15)
 
 
 def may_lack_levels(problem: Problem) -> bool:
-    """Whether levels that nobody stated could be seen: nothing is known of how arms compare if
-    each has an unknown sigma of its own.
+    """Return True if batch effects that are not declared could be detected.
+
+    They cannot if each arm has an unknown sigma of its own, because nothing is known of differences
+    between arms then.
     """
     rewards = problem.rewards
     if not isinstance(rewards, Gaussian) or rewards.has_batch_effect():
@@ -51,8 +50,18 @@ def may_lack_levels(problem: Problem) -> bool:
 
 
 class VarianceComponents(NamedTuple):
-    """Of the rounds of a start, over sigma^2: between rounds given the arms, and what both leave
-    over, each with its degrees of freedom.
+    """Sums of squares of the initial design over sigma^2, with their degrees of freedom.
+
+    Attributes
+    ----------
+    between : float
+        Between rounds, given the arms.
+    degrees : int
+        Its degrees of freedom.
+    rest : float
+        Residual sum of squares, given arms and rounds.
+    freedom : int
+        Its degrees of freedom.
     """
 
     between: float
@@ -62,7 +71,10 @@ class VarianceComponents(NamedTuple):
 
 
 def squares_of(rounds: Sequence[Floats], precision: Floats) -> VarianceComponents:
-    """By least squares on arms, and on arms and rounds; of each round, what `values_in` says."""
+    """Return the sums of squares by least squares on arms, and on arms and rounds.
+
+    Each round is given as `values_in` returns it, and ``precision`` is 1/sigma^2 of each arm.
+    """
     which = np.repeat(np.arange(len(rounds)), [one.shape[1] for one in rounds])
     if not which.size:
         return VarianceComponents(0.0, 0, 0.0, 0)
@@ -72,25 +84,26 @@ def squares_of(rounds: Sequence[Floats], precision: Floats) -> VarianceComponent
     weights = csr_matrix((weight, (rows, arms)))
     within, every = (np.bincount(one, weight) for one in (rows, arms))
     totals, sums = (np.bincount(one, weight * value) for one in (rows, arms))
-    # rounds that share arms, or arms that share rounds, are connected: each such part lacks one
+    # each connected component of rounds and arms takes one degree of freedom
     parts = connected_components(bmat([[None, weights], [weights.T, None]]), directed=False)[0]
     degrees = within.size - int(parts)
     if within.size <= every.size:
         apart = _explained(weights, within, every, totals, sums)
-    else:  # the same, from the arms given the rounds, which are fewer
+    else:  # the same from the arms given the rounds, because there are fewer arms
         apart = _explained(weights.T.tocsr(), every, within, sums, totals)
         apart += float(np.sum(totals**2 / within) - np.sum(sums**2 / every))
     apart = max(apart, 0.0) if degrees else 0.0
-    about = value - (sums / every)[arms]  # what the arms leave over
+    about = value - (sums / every)[arms]  # residuals given the arms
     rest, freedom = float(weight @ about**2) - apart, value.size - every.size - degrees
     return VarianceComponents(apart, degrees, max(rest, 0.0), freedom)
 
 
 def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> float:
-    """Squares that the rows of a matrix of weights explain, given its columns: b' A^+ b by
-    conjugate gradients, which come from below.
+    """Return the sum of squares that the rows of a matrix of weights explain, given its columns.
+
+    This is b' A^+ b by conjugate gradients, which approach it from below.
     """
-    off = totals - weights @ (sums / other)  # of each row, from what its columns let expect
+    off = totals - weights @ (sums / other)  # of each row, from the prediction by its columns
     found, rest = 0.0, off.copy()
     step, size = rest.copy(), float(rest @ rest)
     tiny = 1e-24 * float(totals @ totals + off @ off)
@@ -109,10 +122,11 @@ def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> fl
 
 
 def surprise(one: VarianceComponents, known: bool = True) -> float:
-    """ln of the average over kappa. known: whether sigma is.
+    """Return the logarithm of the average over kappa; ``known`` is True if sigma is known.
 
-    >>> round(surprise(VarianceComponents(100.0, 10, 0.0, 0)), 2), round(surprise(VarianceComponents(10.0, 10, 0, 0)), 2)
-    (31.35, -3.5)
+    >>> stats = VarianceComponents(100.0, 10, 0.0, 0), VarianceComponents(10.0, 10, 0, 0)
+    >>> [round(surprise(one), 2) for one in stats]
+    [31.35, -3.5]
     >>> round(surprise(VarianceComponents(100.0, 10, 20.0, 20), known=False), 2)
     7.35
     """
@@ -128,9 +142,7 @@ def surprise(one: VarianceComponents, known: bool = True) -> float:
 
 
 def unstated(problem: Problem, stats: VarianceComponents) -> Message | None:
-    """What to say of the rounds of the start: None, unless they contradict that rounds have no
-    levels of their own.
-    """
+    """Return a warning if the initial design shows batch effects, otherwise None."""
     rewards = problem.rewards
     if surprise(stats, rewards.variance_known) <= -math.log(LEVEL):
         return None
@@ -150,40 +162,60 @@ def unstated(problem: Problem, stats: VarianceComponents) -> Message | None:
 
 
 ALARM = 1e-4
-FEW = 8  # degrees of freedom, below which nothing is said
-# sigma^2 as a multiple of the stated one, and the stated one as a multiple of sigma^2, less 1
+FEW = 8  # least degrees of freedom for a verdict
+# sigma^2 by the stated one, and the stated one by sigma^2 minus 1
 MORE = np.concatenate((1.25 ** np.arange(1.0, 16.0), 10.0 ** np.arange(2.0, 7.0)))
 LESS = np.concatenate(([0.1, 0.25, 0.5, 1.0, 2.0, 4.0], 10.0 ** np.arange(1.0, 7.0)))
 
 
 class NoiseCheck(NamedTuple):
-    """The stated sigma beside the spread of the values. verdict: "fits", "too small", "too large",
-    or "not enough data"; "not stated" where sigma is taken from the data.
+    """A comparison of the stated sigma with the variation of the values.
+
+    Attributes
+    ----------
+    verdict : {"fits", "too small", "too large", "not enough data", "not stated"}
+        Judgement of the stated sigma; "not stated" if sigma is estimated from the data.
+    stated_sigma : float or None
+        The stated sigma; None if it is unknown or differs between arms.
+    estimated_sigma : float or None
+        The estimated sigma; None with too little data, or if stated sigmas differ.
+    ratio : float or None
+        Estimated by stated sigma.
+    dof : int
+        Degrees of freedom of the estimate.
+    evidence : float
+        Logarithm of the e-process. The stated sigma is contradicted above ln(1/ALARM).
+    levels : bool
+        True if plays have batch effects, so that sigma is the variation within plays.
     """
 
     verdict: str
-    stated_sigma: float | None  # None: nobody stated it, or it is not the same for all arms
-    estimated_sigma: float | None  # None: too little to say, or stated sigmas differ
-    ratio: float | None  # observed by stated
-    dof: int  # of freedom, of what was observed
-    # ln of the e-process: the stated sigma is doubted above ln(1/ALARM)
+    stated_sigma: float | None
+    estimated_sigma: float | None
+    ratio: float | None
+    dof: int
     evidence: float = 0.0
-    levels: bool = False  # plays have levels of their own, so that sigma is that within plays
+    levels: bool = False
 
     @property
     def contradicted(self) -> bool:
+        """Return True if the stated sigma is too small."""
         return self.verdict == "too small"
 
     @property
     def clause(self) -> Message:
-        """What does not fit, as part of a sentence."""
-        text = "the stated sigma of {stated_sigma:g} does not fit the values, which vary by {estimated_sigma:.3g}"
+        """Return a message, as a part of a sentence, that says what does not fit."""
+        text = (
+            "the stated sigma of {stated_sigma:g} does not fit the values, which vary by "
+            "{estimated_sigma:.3g}"
+        )
         if self.stated_sigma is None:
             text = "the stated sigmas do not fit the values, which vary {ratio:.3g} times as much"
         return Message("sigma-misfit", text, **self._asdict())
 
     @property
     def sentence(self) -> Message:
+        """Return a message about the result."""
         about = self._asdict()
         unknown = "Gaussian(batch_effect=True)" if self.levels else "Gaussian()"
         if self.verdict == "not stated":
@@ -200,7 +232,10 @@ class NoiseCheck(NamedTuple):
         if self.verdict == "fits":
             text = "The values vary {ratio:.3g} times as much as stated, which fits"
             if self.stated_sigma is not None:
-                text = "The values vary by {estimated_sigma:.3g}, which fits the stated sigma of {stated_sigma:g}"
+                text = (
+                    "The values vary by {estimated_sigma:.3g}, which fits the stated sigma of "
+                    "{stated_sigma:g}"
+                )
             return Message("sigma-fits", text, **about)
         if self.verdict == "too small":
             remedy = "make a study with {unknown}, which takes sigma from the data"
@@ -234,13 +269,18 @@ class NoiseCheck(NamedTuple):
         )
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data: its fields, and what is said of it."""
+        """Return the attributes and the message as plain data."""
         return {**self._asdict(), **self.sentence.to_data(surface)}
 
 
 def log_misfit(low: tuple[float, float], high: tuple[float, float]) -> tuple[float, float]:
-    """ln of the two e-processes of `sigma is as stated`: that of values that vary less, by degrees
-    and squares of innovations, and that of values that vary more; squares in stated variances.
+    """Return the logarithms of the two e-processes at the stated sigma.
+
+    Parameters
+    ----------
+    low, high : (float, float)
+        Degrees of freedom and sum of squares of innovations in stated variances, for the e-process
+        of values that vary less and of values that vary more.
     """
     degrees, squares = low
     less = np.logaddexp.reduce(0.5 * (degrees * np.log1p(LESS) - LESS * squares)) - math.log(
@@ -252,8 +292,18 @@ def log_misfit(low: tuple[float, float], high: tuple[float, float]) -> tuple[flo
 
 
 def noise(problem: Problem, stats: Statistics, late: Floats, early: Floats) -> NoiseCheck | None:
-    """What the values of a study say of its sigma; None where there is none. late, early:
-    `History.late_stats` and `History.initial_residuals`.
+    """Compare the stated sigma with the values; None if the reward model has no sigma.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of the study.
+    stats : Statistics
+        Statistics of the values.
+    late : ndarray of shape (4, d)
+        Result of `History.late_stats`.
+    early : ndarray of shape (2, groups)
+        Result of `History.initial_residuals`.
     """
     if problem.rewards.has_batch_effect():
         return within_plays(problem, stats.batch)
@@ -265,7 +315,7 @@ def noise(problem: Problem, stats: Statistics, late: Floats, early: Floats) -> N
     group[stats.variance_group] = sigma
     if stats.in_initial_design[
         0
-    ]:  # nothing is said of a part of the start: it may have been chosen by looking
+    ]:  # the part of the initial design so far may have been selected by looking
         early = np.zeros_like(early)
         stats = stats._replace(residuals=np.zeros_like(stats.residuals))
     after = float((late[2] / sigma**2).sum())
@@ -288,7 +338,7 @@ def noise(problem: Problem, stats: Statistics, late: Floats, early: Floats) -> N
 def verdict_of(
     low: tuple[float, float], high: tuple[float, float], degrees: float
 ) -> tuple[str, float]:
-    """What is said of a stated sigma, and ln of the average of the two e-processes."""
+    """Return the verdict on a stated sigma, and the logarithm of the average of the e-processes."""
     less, more = log_misfit(low, high)
     evidence = float(np.logaddexp(less, more)) - math.log(2.0)
     verdict = "fits" if degrees >= FEW else "not enough data"
@@ -298,9 +348,7 @@ def verdict_of(
 
 
 def within_plays(problem: Problem, blocks: BatchEstimator) -> NoiseCheck:
-    """The same where plays have levels: from what the least squares of complete blocks leave over,
-    in stated variances.
-    """
+    """Compare the stated sigma with the residuals of complete blocks (batch effects)."""
     low, high = [(float(n), float(squares)) for n, squares in blocks.noise]
     degrees = high[0] if high[0] > 0.5 * low[0] else low[0]
     ratio = math.sqrt(blocks.variance()) if degrees else None
@@ -315,9 +363,10 @@ def within_plays(problem: Problem, blocks: BatchEstimator) -> NoiseCheck:
 
 
 def typical(problem: Problem, stats: Statistics, far: Floats) -> float:
-    """By how much the median arm varies, in what was stated, but at least 1: one value that is far
-    off, in one arm, does not change it. With two arms or less, each without its farthest value
-    (far: see `doubts`).
+    """Return the variation of the median arm in units of the stated sigma, but at least 1.
+
+    A single outlier does not change it. With two arms or fewer, the farthest value of each is left
+    out (``far`` as for `doubts`).
     """
     several = stats.counts > 1.0
     if not problem.rewards.variance_known or not several.any():
@@ -326,12 +375,12 @@ def typical(problem: Problem, stats: Statistics, far: Floats) -> float:
     if several.sum() < 3:
         with np.errstate(all="ignore"):
             off = np.abs(far[:, 0] - stats.sums / stats.counts).max(axis=0)
-            squares = squares - off * off * stats.counts / degrees  # those of the others
+            squares = squares - off * off * stats.counts / degrees  # of the other values
         degrees = degrees - 1.0
         several = degrees > 0.0
         if not several.any():
             return 1.0
     degrees, sigma = degrees[several], problem.rewards.sub_gaussian_scale(problem.d)[several]
-    middle = degrees * (1.0 - 2.0 / (9.0 * degrees)) ** 3  # the median of chi^2, about
+    middle = degrees * (1.0 - 2.0 / (9.0 * degrees)) ** 3  # approximate median of chi^2
     each = np.sort(np.maximum(squares[several], 0.0) / sigma**2 / middle)
     return max(math.sqrt(float(each[(each.size - 1) // 2])), 1.0)

@@ -1,8 +1,6 @@
-"""An answer at any moment: estimates with intervals, the lead over the nearest rival in the unit of
-measurement, and how much the leader can lack.
+"""Estimates at any moment: means with confidence intervals, and the lead over the nearest rival.
 
-What is proved (docs/thresholds.md, Theorem 9) and what is a heuristic stand beside each other, each
-under its own name.
+Statements that are proved (docs/thresholds.md, Theorem 9) and heuristics have separate names.
 """
 
 import math
@@ -18,8 +16,24 @@ from ..theory.confidence import covered, intervals, lead, posterior_probability_
 
 
 class Estimate(NamedTuple):
-    """An arm: how often, how much, between what. The intervals of all arms hold together, at all
-    times, with probability 1 - delta; None: nothing is known yet.
+    """The estimated mean of an arm with its confidence interval.
+
+    The intervals of all arms hold together, at all times, with probability 1 - delta.
+
+    Attributes
+    ----------
+    arm : int
+        Index of the arm.
+    name : str
+        Name of the arm.
+    n : int
+        Number of values.
+    mean : float or None
+        Sample mean; None without values.
+    low, high : float or None
+        Ends of the interval; None if nothing is known yet.
+    leads : bool
+        True if the arm is in the leading answer.
     """
 
     arm: int
@@ -28,43 +42,67 @@ class Estimate(NamedTuple):
     mean: float | None
     low: float | None
     high: float | None
-    leads: bool  # whether it is in the leading answer
+    leads: bool
 
 
 @dataclass(frozen=True)
 class LeadInterval:
-    """By how much the leader leads the nearest rival. `low` and `high` hold together with the
-    intervals of the arms; `within` by the stopping rule's own theorem; `posterior_probability_best` is a heuristic.
-    Where `cut`, the interval goes below `low`, which is what the certificate says, another
-    statement: `low` and `high` then hold together with probability 1 - 2 delta.
+    """The lead of the leader over the nearest rival, with its confidence interval.
+
+    Attributes
+    ----------
+    rival : tuple of int
+        Arms of the nearest rival.
+    rival_name : str
+        Names of these arms.
+    enters : tuple of str
+        Names of the arms that only the rival has.
+    leaves : tuple of str
+        Names of the arms that only the leader has.
+    value : float
+        Estimated lead in the unit of measurement.
+    low, high : float or None
+        Ends of the interval, which holds together with the intervals of the arms; None if not known
+        yet.
+    delta : float
+        Error probability of the study, for the interval and for ``within`` separately.
+    proved : bool
+        True if the interval is proved.
+    within : float or None
+        No answer is better than the leader by more than this, by the theorem of the stopping rule;
+        None if nothing is known or proved.
+    posterior_probability : float or None
+        Probability that the leader is the best answer under a flat prior (a heuristic).
+    sigma_doubted : bool
+        True if the values contradict the sigma on which all of this rests.
+    truncated_at_zero : bool
+        True if the interval itself would extend below ``low``, which is what the certificate
+        states: the leader is no worse, or worse by at most epsilon. This is a separate statement,
+        so ``low`` and ``high`` hold together with probability 1 - 2 delta.
     """
 
     rival: tuple[int, ...]
     rival_name: str
-    enters: tuple[str, ...]  # the arms that only the rival has
-    leaves: tuple[str, ...]  # those that only the leader has
-    value: float  # in the unit of measurement
-    low: float | None  # None: not known yet
+    enters: tuple[str, ...]
+    leaves: tuple[str, ...]
+    value: float
+    low: float | None
     high: float | None
-    delta: float  # of the study, for the interval and for `within`, each
-    proved: bool  # of the interval
-    # no answer is better than the leader by more than this; None: not known, or nothing is proved
+    delta: float
+    proved: bool
     within: float | None = None
-    posterior_probability: float | None = (
-        None  # heuristic: that the leader is best, as a prior has it
-    )
-    sigma_doubted: bool = False  # the values contradict the sigma on which all of it rests
-    truncated_at_zero: bool = (
-        False  # `low` is the certificate's: the leader is no worse, or not by more
-    )
+    posterior_probability: float | None = None
+    sigma_doubted: bool = False
+    truncated_at_zero: bool = False
 
     @property
     def exchange(self) -> Message:
-        """The nearest rival, by what is different in it.
+        """Return a message that describes the nearest rival by its difference from the leader.
 
-        >>> print(LeadInterval((1, 2), "b, c", ("c",), ("a",), 0.1, None, None, 0.05, True).exchange)
+        >>> known = (0.1, None, None, 0.05, True)
+        >>> print(LeadInterval((1, 2), "b, c", ("c",), ("a",), *known).exchange)
         c instead of a.
-        >>> print(LeadInterval((1,), "b", ("b",), ("a",), 0.1, None, None, 0.05, True).exchange)
+        >>> print(LeadInterval((1,), "b", ("b",), ("a",), *known).exchange)
         b.
         """
         known: dict[str, Any] = {"enters": list(self.enters), "leaves": list(self.leaves)}
@@ -78,14 +116,15 @@ class LeadInterval:
 
     @property
     def sentence(self) -> Message:
-        """The lead with its interval.
+        """Return a message about the lead and its interval.
 
         >>> print(LeadInterval((1,), "b", ("b",), ("a",), 0.1, 0.02, 0.18, 0.05, True).sentence)
         b would be worse by 0.1 (0.02 to 0.18, proved with confidence 95% at any time).
         >>> known = (0.1, 0.0, 0.18, 0.05, True, 0.0)
-        >>> print(LeadInterval((1,), "b", ("b",), ("a",), *known, cut=True).sentence)
+        >>> cut = LeadInterval((1,), "b", ("b",), ("a",), *known, truncated_at_zero=True)
+        >>> print(cut.sentence)
         b would be worse by 0.1, and by 0.18 at most, proved with confidence 95% at any time (how \
-little it may be is not proved, only that b is not better).
+        little it may be is not proved, only that b is not better).
         """
         text, sure = "{exchange} would be worse by {value:.3g}", ", heuristic"
         if self.proved:
@@ -112,18 +151,16 @@ little it may be is not proved, only that b is not better).
 
     @property
     def percent(self) -> float:
-        """The confidence of the interval, and of `within`."""
+        """Return the confidence of the interval, and of ``within``, in percent."""
         return 100.0 * (1.0 - self.delta)
 
     def standing(self) -> list[Message]:
-        """All that is said of it: the lead; how much the leader can lack; the chance."""
-        posterior_probability_best = self.likely()
-        return self.leading() + (
-            [] if posterior_probability_best is None else [posterior_probability_best]
-        )
+        """Return all messages: the lead, a bound for what the leader lacks, the probability."""
+        probability = self.likely()
+        return self.leading() + ([] if probability is None else [probability])
 
     def leading(self) -> list[Message]:
-        """By how much: the lead, and how much the leader can lack."""
+        """Return messages about the lead, and about how much better another answer can be."""
         made = [self.sentence]
         if self.within:
             text = (
@@ -136,7 +173,7 @@ little it may be is not proved, only that b is not better).
         return made
 
     def likely(self) -> Message | None:
-        """The chance that the leader is best, unless the values contradict sigma."""
+        """Return a message about the probability, unless the values contradict sigma."""
         if self.posterior_probability is None or self.sigma_doubted:
             return None
         text = "the chance that it is best is "
@@ -150,7 +187,7 @@ little it may be is not proved, only that b is not better).
         return Message("chance", text, percent=100.0 * self.posterior_probability)
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data, with what is said of it."""
+        """Return the attributes and the messages as plain data."""
         return {
             **asdict(self),
             "exchange": self.exchange.render_inline(surface),
@@ -158,12 +195,12 @@ little it may be is not proved, only that b is not better).
         }
 
     def plain(self) -> dict[str, Any]:
-        """Its fields as JSON would carry them."""
+        """Return the attributes as JSON would represent them."""
         return {k: list(x) if isinstance(x, tuple) else x for k, x in asdict(self).items()}
 
     @classmethod
     def of(cls, data: dict[str, Any] | None) -> "LeadInterval | None":
-        """From `plain`."""
+        """Return the object that `plain` describes."""
         if data is None:
             return None
         plain: dict[str, Any] = {
@@ -175,7 +212,7 @@ little it may be is not proved, only that b is not better).
 def estimates(
     problem: Problem, kernel: ProblemKernel, stats: Statistics, best: Floats, delta: float
 ) -> list[Estimate]:
-    """One `Estimate` per arm."""
+    """Return one `Estimate` per arm, with intervals at level ``delta``."""
     ends = intervals(problem, stats, kernel.rewards, delta)
     return [
         Estimate(
@@ -200,8 +237,22 @@ def margin(
     delta: float,
     least: float = -math.inf,
 ) -> LeadInterval | None:
-    """The lead of `best` over `rival`; None if there is none. least: what a certificate says that
-    it is at least.
+    """Return the lead of ``best`` over ``rival``; None if an arm in which they differ has no value.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem in internal form, which is maximised.
+    kernel : ProblemKernel
+        Compiled problem.
+    stats : Statistics
+        Statistics of the values.
+    best, rival : ndarray of shape (d,)
+        Indicator vectors of the two answers.
+    delta : float
+        Error probability of the interval.
+    least : float
+        Lower bound of the lead that a certificate states.
     """
     differ = best != rival
     if not differ.any() or not rival.any() or (stats.counts[differ] == 0.0).any():
@@ -225,5 +276,5 @@ def margin(
 
 
 def finite(x: float) -> float | None:
-    """A number that JSON can carry."""
+    """Return a number that JSON can represent; None for infinity and NaN."""
     return float(x) if math.isfinite(x) else None

@@ -1,6 +1,6 @@
-"""The rows of a study: per round, per arm, per event; and how its evidence grew.
+"""Tables of a study: rows per round, arm or event, its evidence, and sheets to fill in.
 
-The table that goes to the bench and comes back filled in (`combgame.tables` reads it).
+`combgame.tables` reads sheets that are filled in.
 """
 
 import csv
@@ -31,7 +31,7 @@ LEVELS = ("round", "arm", "event")
 
 
 def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, Any]]:
-    """One row per round and arm in it, or per event; the events are all of them."""
+    """Return one row per round and arm in it, or per event; ``events`` are all of them."""
     if level == "round":
         records = History.of(problem.d, events).records.values()
         names = {arm: problem.label([arm]) for arm in {a for one in records for a in one.arms}}
@@ -52,16 +52,16 @@ def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, An
     raise unknown_name("level", level, LEVELS)
 
 
-@lru_cache(maxsize=100)  # what was asked or told together has one moment
+@lru_cache(maxsize=100)  # events of one transaction have the same time
 def _moment(at: float) -> str:
     try:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-    except (OverflowError, OSError, ValueError):  # a clock beyond all calendars
+    except (OverflowError, OSError, ValueError):  # beyond the year 9999
         return f"{at:g} seconds after 1970"
 
 
 def _row(name: str, record: RoundRecord, arm: int) -> dict[str, Any]:
-    """An arm of a round, by its name; what was retracted is no longer there."""
+    """Return the row of an arm in a round; retracted results are left out."""
     state, told = record.stands(arm), record.told.get(arm)
     stands = told is not None and told.at is not None and state != "retracted"
     values = list(pulls(told.entry)) if told is not None and stands else []
@@ -80,8 +80,9 @@ def _row(name: str, record: RoundRecord, arm: int) -> dict[str, Any]:
 
 
 def arm_rows(state: StudyState) -> list[dict[str, Any]]:
-    """One row per arm: how often, how much, between what, at all times with probability 1 - delta;
-    `leads`: whether it is in the leading answer.
+    """Return one row per arm, with an interval that holds at all times with probability 1 - delta.
+
+    The column ``leads`` is True for arms of the leading answer.
     """
     return [
         {
@@ -100,9 +101,23 @@ def arm_rows(state: StudyState) -> list[dict[str, Any]]:
 def history(
     setting: StudySettings, engine: str, events: list[Event], most: int | None = None
 ) -> list[dict[str, Any]]:
-    """The evidence after everything that was told; nothing is chosen again for that. most: at so
-    many moments, evenly, with the last one and that of the certificate. `late`: it came after the
-    study had ended, and is not part of its result.
+    """Return the evidence after each report; no round is chosen again for it.
+
+    Parameters
+    ----------
+    setting : StudySettings
+        Settings of the study.
+    engine : str
+        "python" or "compiled".
+    events : list of Event
+        All events.
+    most : int, optional
+        Maximal number of rows, evenly spaced. The last one and those of certificates are included.
+
+    Returns
+    -------
+    list of dict
+        See `Study.history`.
     """
     state, points, wanted = StudyState(setting, engine, whole=True), [], _some(events, most)
     for event in events:
@@ -129,12 +144,13 @@ def history(
     return [{**one, "late": one["seq"] > end} for one in points]
 
 
-TELLING = ("told", "observed", "retracted")  # after which other values count
+TELLING = ("told", "observed", "retracted")  # kinds of events that change the values
 
 
 def _some(events: list[Event], most: int | None) -> set[int] | None:
-    """The numbers of some of the events that told something, among them the last one and those on
-    which a certificate was given; None: all.
+    """Return the numbers of some events that changed the values; None for all of them.
+
+    The last one and those on which a certificate was given are among them.
     """
     telling = [one.seq for one in events if one.kind in TELLING and not one.data.get("more")]
     if most is None or len(telling) <= most:
@@ -149,7 +165,7 @@ HEAD = ("study", "round", "arm", "value")
 
 
 def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
-    """What is left to measure, with an empty column for the values, and a line for every replicate.
+    """Return a CSV table of what is left to measure, with one line per replicate.
 
     >>> todo = Round(1, (0, 2), ("a", "c"), (0, 2), mark="kqzmtwfb")
     >>> print(write_sheet([todo], "plates").strip())
@@ -165,7 +181,7 @@ def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
 
 
 def write_workbook(rounds: Sequence[Round], study: str) -> bytes:
-    """The same as a workbook of Excel."""
+    """Return the table of `write_sheet` as an Excel workbook."""
     return write_excel(HEAD, _lines(rounds, study), study)
 
 
@@ -185,9 +201,20 @@ def read_sheet(
     sep: str | None = None,
     decimal: str | None = None,
 ) -> ParsedTable:
-    """The values in a file, by round and arm; all of them under 0 where the table has no rounds. It
-    need not say which study it is of. sep, decimal: what stands between cells and in numbers, if it
-    is not to be detected.
+    """Return the values in a file by round and arm; all of them under 0 if the table has no rounds.
+
+    Parameters
+    ----------
+    path : Path
+        CSV file or workbook. It need not name the study.
+    problem : Problem
+        Problem of the study.
+    study : str
+        Name of the study.
+    rounds : bool, default=True
+        True if the table should have rounds.
+    sep, decimal : str, optional
+        Separator of cells, and decimal separator. By default they are detected.
     """
     try:
         grid = read_file(path, known_column(problem), sep)

@@ -1,12 +1,12 @@
-"""Rounds still to come: a heuristic, from what would explain the data.
+"""Forecasts of the number of rounds still to come: a heuristic.
 
-Means are drawn from what a flat prior makes of the data (`theory.chance`), and with each of them
-the values to come; from now on arms are played as suits these means. A path stops where the
-mixture of Theorem 1 (docs/thresholds.md), moved by what the judge's own evidence differs from it
-now, passes the threshold against the nearest rivals. Where answers are sets, every arm has a
-one-sided mixture of its own, and every rival its share of delta: what the judge's evidence differs
-from that now is mostly gone when it ends. The range has the middle 80 % of the paths: the more is
-known, the narrower it is.
+Means are drawn from their posterior under a flat prior (`theory.confidence`), and with each draw
+the values to come. From now on, arms are played as suits these means. A path stops when the mixture
+of Theorem 1 (docs/thresholds.md) passes the threshold against the nearest rivals, after a
+correction by the present difference from the evidence of the stopping rule. If answers are sets,
+every arm has a one-sided mixture of its own, and every rival its share of delta; the present
+difference mostly vanishes until the end of the run. The range contains the middle 80% of the paths,
+and gets narrower as more is known.
 """
 
 import math
@@ -25,20 +25,32 @@ from ..theory.complexity import complexity, order_of
 from ..theory.confidence import posterior, variances
 from .policy import StudyState
 
-MANY = 300  # arms; with more, they are taken to be played as they were so far
+MANY = 300  # arms; with more, the rates of playing are assumed to stay as they were
 PATHS, TIMES = 200, 80
-FARTHEST = 300.0  # times as many rounds as were played: what lasts longer is not forecast
-LATER = 0.3  # sets: by how much the judge's evidence is at most below what is forecast at the end
-UNHEARD = 50.0  # sets: odds of rivals that are never ruled out are no less than -this
-RANGE = (0.06, 0.87)  # quantiles of the paths: real studies end a little sooner than paths do
+FARTHEST = 300.0  # largest forecast, as a multiple of the rounds so far
+LATER = 0.3  # sets: the most by which evidence at the end is below the forecast
+UNHEARD = 50.0  # sets: log shares of rivals that are never ruled out are at least -UNHEARD
+RANGE = (0.06, 0.87)  # quantiles of the paths; studies end a little sooner than paths
 
 
 def forecast_rounds(
     state: StudyState, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[tuple[int, int] | None]:
-    """At least and at most so many rounds, in 80 % of the cases, if an answer within each of these
-    epsilons will do; None while there is too little data to say. rivals: the nearest, as the status
-    has them.
+    """Return a range for the remaining rounds for each tolerance, which holds in 80% of the cases.
+
+    Parameters
+    ----------
+    state : StudyState
+        State of the study.
+    rivals : sequence of Rival
+        The nearest rivals, as in the status.
+    epsilons : sequence of float
+        Tolerances.
+
+    Returns
+    -------
+    list of (int, int) or None
+        One range per tolerance; None if there is too little data.
     """
     made: list[tuple[int, int] | None] = []
     for left in simulate_remaining(state, rivals, epsilons) or [np.full(1, math.inf)] * len(
@@ -49,12 +61,14 @@ def forecast_rounds(
     return made
 
 
-CLEAR = 2.5  # the lead in standard errors, below which `forecast_with_batches` would be a guess
+CLEAR = 2.5  # lead in standard errors, below which `forecast_with_batches` would be a guess
 
 
 def forecast_with_batches(state: StudyState) -> tuple[int, int] | None:
-    """The same where rounds have levels, if the evidence grows as it did so far and the lead is 1.3
-    standard errors more or less: rounds go with 1/lead^2.
+    """Return a range for the remaining rounds with batch effects; None with too little data.
+
+    The evidence is assumed to grow as before, with a lead of 1.3 standard errors more or less: the
+    number of rounds is proportional to 1/lead^2.
     """
     stats, stopping_kernel = state.history.stats, state.monitor.told.kernel.stopping
     ratio = state.monitor.within_rounds(state.monitor.told.state.rival)
@@ -72,8 +86,10 @@ def forecast_with_batches(state: StudyState) -> tuple[int, int] | None:
 def simulate_remaining(
     state: StudyState, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[Floats] | None:
-    """float64[paths] for each epsilon: the rounds still to come; infinity: more than can be
-    said.
+    """Return the remaining rounds of simulated paths, one array of shape (paths,) per tolerance.
+
+    Infinity stands for more rounds than can be forecast. The result is None if there is too little
+    data.
     """
     stats, side, problem = state.history.stats, state.monitor.told, state.problem
     now, largest = max(float(stats.n_rounds[0]), 1.0), problem.answers.max_size()
@@ -84,7 +100,7 @@ def simulate_remaining(
         return None
     answers = np.array([side.state.leader, *(vector(one.answer, problem.d) for one in rivals)])
     arms = np.flatnonzero((answers != answers[0]).any(axis=0))
-    # in an order of the values: numbers mean nothing
+    # in an order of the values: the indices of arms are arbitrary
     order = order_of(problem, stats.mean, stats.counts, stats.squares)
     arms = order[np.isin(order, arms)]
     later = np.unique(np.ceil(np.geomspace(1.0, FARTHEST * now, TIMES)))
@@ -110,11 +126,13 @@ def simulate_remaining(
 def _rates(
     problem: Problem, counts: Floats, means: Floats, variance: Floats, now: float
 ) -> Floats | None:
-    """float64[paths, d]: values of each arm per round. For single arms and sets of some size, an
-    arm is played the more, the nearer it is to the border between the best and the others, as far
-    as that can be known; where answers differ by exchanges otherwise, as is best for the means of
-    most paths; elsewhere as so far, because what is best in the long run leaves out arms of which
-    few values are known, and a rule does not.
+    """Return the number of values of each arm per round, of shape (paths, d).
+
+    For single arms and for sets of a fixed size, an arm is played more often the nearer it is to
+    the border between the best arms and the others, as far as the border can be known. For other
+    answers that differ by exchanges, the rates are optimal for the means of most paths. Otherwise
+    they are those so far: the asymptotically optimal rates omit arms with few values, and a rule
+    does not.
     """
     sized = {"Arms", "Subsets"}
     if {type(problem.answers).__name__, type(problem.actions).__name__} <= sized:
@@ -133,12 +151,12 @@ def _rates(
         asked = Problem(problem.actions, problem.answers, rewards, problem.names, problem.bounds)
         best = complexity(asked, means.mean(axis=0), tolerance=5e-2, steps=50).allocation
     except CombGameError:
-        return None  # two answers that lead alike
+        return None  # two answers are tied
     return np.broadcast_to(best, means.shape)
 
 
 def _filled(want: Floats, size: float) -> Floats:
-    """Shares in proportion to `want`, at most 1 each, that add up to `n_sets` in each row."""
+    """Return shares in proportion to ``want``, at most 1 each, with row sums ``size``."""
     share = np.zeros_like(want)
     for _ in range(20):
         open_ = share < 1.0
@@ -149,8 +167,9 @@ def _filled(want: Floats, size: float) -> Floats:
 
 
 def _counts(counts: Floats, rate: Floats, now: float, later: Floats) -> Floats:
-    """float64[paths, times, d]: values per arm then. What an arm has beyond its share is not asked
-    for again until the others have caught up.
+    """Return the number of values per arm at later times, of shape (paths, times, d).
+
+    An arm that has more than its share is not played again until the others have caught up.
     """
     lack = np.maximum((now + later)[None, :, None] * rate[:, None, :] - counts, 0.0)
     room = later * rate.sum(axis=1)[:, None]
@@ -161,7 +180,7 @@ def _counts(counts: Floats, rate: Floats, now: float, later: Floats) -> Floats:
 def _paths(
     n: Floats, mean: Floats, truth: Floats, variance: Floats, counts: Floats, rng: Any
 ) -> Floats:
-    """float64[paths, times, arms]: the means of the arms as they would be seen."""
+    """Return the means of the arms that will be observed, of shape (paths, times, arms)."""
     before = np.concatenate([np.broadcast_to(n, (len(counts), 1, n.size)), counts[:, :-1]], axis=1)
     grown = np.maximum(counts - before, 0.0)
     noise = rng.standard_normal(counts.shape)
@@ -170,8 +189,9 @@ def _paths(
 
 
 def _odds(stopping_kernel: Any, answers: Floats) -> Floats | None:
-    """float64[answers, answers]: ln of a rival's share of delta, where a judge of sets has shares;
-    None: it has none.
+    """Return the logarithms of the rivals' shares of delta, of shape (answers, answers).
+
+    The result is None for a stopping rule that has no shares.
     """
     rivals = getattr(stopping_kernel, "rivals", None)
     if rivals is None:
@@ -182,14 +202,27 @@ def _odds(stopping_kernel: Any, answers: Floats) -> Floats | None:
 
 
 class _Pairs(NamedTuple):
-    """Every pair of some answers, over the arms in which they differ."""
+    """All pairs of some answers, on the arms in which they differ.
 
-    answers: Floats  # float64[answers, arms]
+    Attributes
+    ----------
+    answers : ndarray of shape (answers, arms)
+        Indicator vectors.
+    variance : ndarray of shape (arms,)
+        Variances of the values.
+    odds : ndarray of shape (answers, answers), or None
+        Result of `_odds`.
+    """
+
+    answers: Floats
     variance: Floats
-    odds: Floats | None  # see `_odds`
+    odds: Floats | None
 
     def evidence(self, i: int, j: int, lead: Floats, counts: Floats) -> Floats:
-        """About that of a judge for a lead of i over j at these counts (float64[..., arms])."""
+        """Return an approximation of the evidence for a lead of answer i over answer j.
+
+        ``counts`` has the shape (..., arms).
+        """
         best, rival = self.answers[i], self.answers[j]
         arms = np.flatnonzero(best != rival)
         n, spread, mine = counts[..., arms], self.variance[arms], best[arms] > rival[arms]
@@ -198,8 +231,9 @@ class _Pairs(NamedTuple):
         return _one_sided(lead, mine, spread, n) + float(self.odds[i, j])
 
     def beyond(self, mean: Floats, counts: Floats, exact: Sequence[float]) -> Floats:
-        """float64[answers, answers]: what the judge's evidence for the leader against each rival
-        is now beyond that, within limits.
+        """Return the rule's evidence minus its approximation, of shape (answers, answers).
+
+        Only differences between the leader and its rivals are computed; they are clipped.
         """
         off, leads = np.zeros((len(self.answers),) * 2), (self.answers[0] - self.answers) @ mean
         for j, value in enumerate(exact, 1):
@@ -209,8 +243,9 @@ class _Pairs(NamedTuple):
 
 
 def _mixture(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
-    """The mixture of Theorem 1, one-sided, for arms that only one of two answers has. mine: which
-    of them the leader has; n: float64[..., arms].
+    """Return the one-sided mixture of Theorem 1 for the arms in which two answers differ.
+
+    ``mine`` marks those of them that the leader has, and ``n`` has the shape (..., arms).
     """
     total = np.full(lead.shape, -math.inf)
     for c, e, _, _, chance in SCALES:
@@ -222,8 +257,10 @@ def _mixture(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
 
 
 def _one_sided(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
-    """The same for sets (`stopping.weighing`): every arm's mixture has one side, which gains ln(2
-    Phi(z)), z being its part of a positive lead, in standard deviations.
+    """Return the one-sided mixture for answers that are sets (`stopping.weighing`).
+
+    The mixture of every arm has one side, which gains ln(2 Phi(z)), where z is the arm's part of a
+    positive lead in standard deviations.
     """
     total, ahead = np.full(lead.shape, -math.inf), np.maximum(lead, 0.0)
     for c, e, first, second, chance in SCALES:
@@ -240,8 +277,9 @@ def _one_sided(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
 def _first_passage(
     pairs: _Pairs, paths: Floats, counts: Floats, off: Floats, level: float, lift: float
 ) -> Any:
-    """int[paths]: at which of the times a path stops; the number of times: it does not. off: what
-    the judge's evidence is beyond what pairs have.
+    """Return the index of the time at which each path stops; the number of times if it does not.
+
+    ``off`` is the result of `_Pairs.beyond`.
     """
     answers = pairs.answers
     scores = paths @ answers.T  # float64[paths, times, answers]

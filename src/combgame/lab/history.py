@@ -1,18 +1,18 @@
-"""The history of a study: one fold of its events. Nothing is stored or decided here.
+"""The history of a study: the state that results from its events, one after the other.
 
-`RoundRecord`s say who has which round and what stands in it; totals over them, what was seen, what is
-still to come, what touches the guarantee. Whatever else is said of the history is read off these:
-the state and the status, a round that has ended (`look_up`), the values that still count
-(`counting`), the rows of an export, a replay.
+`RoundRecord`s hold the rounds and their results; a `History` adds totals, statistics, the values
+still to come, and counts of what affects the guarantee. Everything else about the past is derived
+from them: the status, a round that has ended (`look_up`), the values that count (`counting`), the
+rows of an export, a replay. Nothing is stored or decided here.
 
-A study may have any number of rounds, so the history that goes on with one keeps those that are
-open. A *whole* history keeps all: it is folded anew, by the same methods, for whoever asks for
-rounds that have ended, and for a retraction, after which everything is added up again (taking a
-value off a sum would leave its rounding).
+A study may have any number of rounds, so its history keeps only those that are open. A *whole*
+history keeps all rounds. The same methods build it anew if rounds that have ended are needed, and
+for a retraction, after which everything is added up again (subtracting a value from a sum would
+leave its rounding error).
 
-A new kind of event is one method here, `on_<kind>`, which says with its `EventEffect` what the
-event asks of the stopping rule, and the verb of `Study` that writes it. Storage, seals, snapshots,
-replays and exports do not look at kinds.
+A new kind of event requires one method here, `on_<kind>`, which returns what the event requires of
+the stopping rule as an `EventEffect`, and the method of `Study` that writes it. Storage, hashes,
+snapshots, replays and exports do not depend on kinds.
 """
 
 import math
@@ -43,14 +43,26 @@ from .round import (
 
 
 class HistoryReader(Protocol):
-    """The events before the one at hand, for the few kinds of events that look back."""
+    """Access to the events before the current one, for the kinds of events that need them."""
 
     def whole(self, event: Event) -> "History":
-        """A whole history of all before this one; or `NeedsHistory`, and nothing has happened."""
+        """Return a whole history of all events before this one.
+
+        Raises
+        ------
+        NeedsHistory
+            If reading it would keep other clients waiting. Nothing has changed then.
+        """
 
 
-class NeedsHistory(Exception):  # noqa: N818  (it is no error)
-    """There is more to read than others should wait for; event: for the sake of which."""
+class NeedsHistory(Exception):  # noqa: N818  (not an error)
+    """A signal that an event needs more of the past than other clients should wait for.
+
+    Attributes
+    ----------
+    event : Event or None
+        The event that needs it.
+    """
 
     def __init__(self, event: Event | None = None) -> None:
         super().__init__()
@@ -58,17 +70,115 @@ class NeedsHistory(Exception):  # noqa: N818  (it is no error)
 
 
 class EventEffect(Enum):
-    """What an event asks of the stopping rule."""
+    """What an event requires of the stopping rule."""
 
     NOTHING = 0  # the same values count
-    LOOK = 1  # they do, and are to be looked at
+    LOOK = 1  # the same values count, and are to be evaluated
     VALUES = 2  # more values count
-    CHANGE = 3  # other values count: to be judged as if it had not stopped
+    CHANGE = 3  # other values count: evaluate them as if the study had not stopped
 
 
 class History:
-    """What the events say. `stats` has what was told, and only that; `pending` the values that are
-    still to come. pivot: if it is not None, `stats` and `extremes` have pivot - x for every value x.
+    """Rounds, results and statistics of a study.
+
+    Parameters
+    ----------
+    d : int
+        Number of arms.
+    whole : bool, default=False
+        If True, rounds that have ended are kept.
+    group : ndarray of int, optional
+        Variance group of each arm; see `Statistics`.
+    first : ndarray of shape (d,), optional
+        Number of values of each arm in the initial design.
+    pivot : float, optional
+        If given, ``stats`` and ``extremes`` hold ``pivot - x`` for every value x.
+    precision : ndarray of shape (d,), optional
+        Precision of a value of each arm, if plays have batch effects.
+
+    Attributes
+    ----------
+    seq, seal
+        Number and hash of the last event.
+    open : dict of int to RoundRecord
+        Open rounds by their numbers, ascending.
+    closed : dict of int to RoundRecord, or None
+        Of a whole history: rounds that have ended, and data from outside.
+    waiting : int
+        Number of open rounds that failed and will be assigned again.
+    last : int
+        Number of the last round.
+    asked : int
+        Number of rounds that were chosen.
+    dropped : int
+        Number of them that were abandoned without a value.
+    n_told : int
+        Number of rounds with results, even if these were retracted.
+    stopped : str or None
+        Reason for which the study was stopped by hand.
+    versions : dict of str to int
+        Number of events that each version of combgame wrote.
+    version : str
+        Version that wrote the last event.
+    turns : int
+        Number of events that were written by another version than the one before.
+    limits : dict
+        Present values of ``max_rounds`` and ``deadline``.
+    outside : list of list of int
+        Data from outside: number, arm, number of values, and 1 if that number was fixed before they
+        were seen, 0 if not, 2 if they come from another study.
+    fingerprints : dict of str to int
+        Fingerprints of data from outside, with their numbers.
+    carried : dict
+        Data from another study: which study, and the share of delta that is left.
+    happened : dict of str to int
+        Counts of what affects the guarantee.
+    retracted_arms : list of int
+        Arms whose data were retracted, and may be added anew.
+    is_correction : bool
+        True while results are reported that replace retracted ones.
+    blocks : list of list of int
+        Blocks that do not count yet (module `block_effects`).
+    held_back : dict of int to RoundRecord
+        Rounds of these blocks that have ended.
+    measured : dict of int to ndarray
+        Values of all rounds of blocks that have ended, as `values_in` returns them.
+    stats : Statistics
+        Statistics of the reported values.
+    pending : ndarray of shape (d,)
+        Number of values still to come.
+    n_requested : ndarray of shape (d,)
+        Number of values that were ever asked for, or came from outside.
+    n_received : ndarray of shape (d,)
+        Those of them whose number was fixed before they were seen.
+    prior : bool
+        True if data from outside came before the first round.
+    startless : bool
+        True if there are values, or replicates, whose number was not fixed before values were seen.
+        Rounds that are assigned later may depend on them, so they are not part of the initial
+        design.
+    usual : int
+        Replicates of every arm in the first round, which all rounds of the initial design have.
+    required : ndarray of shape (d,)
+        Number of values of each arm in the initial design.
+    total : float
+        Sum of ``n_requested``.
+    short : int
+        Number of arms for which fewer values than ``required`` were asked for.
+    extremes : ndarray of shape (2, 3, d)
+        Smallest and largest value of each arm; see `nothing_far`.
+    late_stats : ndarray of shape (4, d)
+        Values after the initial design; see `nothing_late`.
+    initial_residuals : ndarray of shape (2, groups)
+        ``stats.residuals`` at the end of the initial design.
+    begun : ndarray of shape (3, d)
+        Values of the initial design: how many, their sum, and its rounding error.
+    start_end : int
+        Number of the event that ended the initial design. No retraction changes it.
+    ahead : list of (int, float, int)
+        Later values (arm, value, number) that were reported before all of the initial design was.
+    rehearsed : tuple
+        Of a whole history: values that a retraction will leave, their sums, and ``ahead``.
     """
 
     def __init__(
@@ -80,82 +190,56 @@ class History:
         pivot: float | None = None,
         precision: Floats | None = None,
     ) -> None:
-        """group: arms that vary alike (`Statistics.group`); first: values that the start has of each arm,
-        whatever they are; precision: where plays have levels.
-        """
         self.seq, self.seal, self.pivot = 0, "", pivot
-        self.open: dict[int, RoundRecord] = {}  # by their numbers, ascending
-        self.closed: dict[int, RoundRecord] | None = (
-            {} if whole else None
-        )  # those that have ended, and data from outside
-        self.waiting = 0  # of the open ones, those that failed and are to be asked again
-        self.last = 0  # the number of the last round
-        self.asked = 0  # rounds chosen
-        self.dropped = 0  # of them, given up without a value
-        self.n_told = 0  # rounds of which something was told, even if it was retracted
-        self.stopped: str | None = None  # by hand, and why
-        # versions of combgame, and how many events each wrote; the last one; how often another one
-        # wrote on
+        self.open: dict[int, RoundRecord] = {}
+        self.closed: dict[int, RoundRecord] | None = {} if whole else None
+        self.waiting = 0
+        self.last = 0
+        self.asked = 0
+        self.dropped = 0
+        self.n_told = 0
+        self.stopped: str | None = None
         self.versions: dict[str, int] = {}
         self.version, self.turns = "", 0
-        # max_rounds and deadline as they are now: they may have been extended
         self.limits: dict[str, Any] = {"max_rounds": None, "deadline": None}
-        # data from outside: number, arm, how many values, and whether their number was fixed before
-        # they were seen (1) or not (0), or they come from another study (2)
         self.outside: list[list[int]] = []
-        self.fingerprints: dict[
-            str, int
-        ] = {}  # of data from outside: which values, under which number
-        self.carried: dict[str, Any] = {}  # from another study: which, and the share of delta left
-        self.happened: dict[str, int] = {}  # what touches the guarantee, counted
-        self.retracted_arms: list[
-            int
-        ] = []  # arms whose data were retracted, and may be observed anew
-        self.is_correction = (
-            False  # what is being told stands in the place of values that were retracted
-        )
-        # where plays have levels: blocks that do not count yet (their number, plays, how many were
-        # asked, and their replicates), and their rounds that have ended
+        self.fingerprints: dict[str, int] = {}
+        self.carried: dict[str, Any] = {}
+        self.happened: dict[str, int] = {}
+        self.retracted_arms: list[int] = []
+        self.is_correction = False
         self.blocks: list[list[int]] = []
         self.held_back: dict[int, RoundRecord] = {}
-        # and all rounds that have ended, as `values_in` has them
         self.measured: dict[int, Floats] = {}
         self.stats: Statistics = blank(d, group, precision)
         self.pending: Floats = np.zeros(d)
-        self.n_requested: Floats = np.zeros(
-            d
-        )  # values that were ever asked for, or came from outside
-        self.n_received: Floats = np.zeros(d)  # those whose number was fixed before they were seen
-        self.prior = False  # data from outside came before the first round
-        # there are values, or replicates, whose number was not fixed before values were seen: what
-        # is asked for from now on may depend on them, and is no part of the start
+        self.n_requested: Floats = np.zeros(d)
+        self.n_received: Floats = np.zeros(d)
+        self.prior = False
         self.startless = False
-        self.usual = 1  # replicates of every arm in the first round, which those of the start have
+        self.usual = 1
         self.required: Floats = np.zeros(d) if first is None else first
-        self.total = 0.0  # of `n_requested`
-        self.short = int((self.required > 0.0).sum())  # arms that have fewer than `required`
+        self.total = 0.0
+        self.short = int((self.required > 0.0).sum())
         self.extremes: Floats = nothing_far(d)
-        self.late_stats: Floats = nothing_late(d)  # values after the start
-        self.initial_residuals: Floats = self.stats.residuals[
-            :2
-        ].copy()  # `Statistics.noise` when the start was over
-        # float64[3, d]: values of the start: how many, their sums, and what rounding left out
+        self.late_stats: Floats = nothing_late(d)
+        self.initial_residuals: Floats = self.stats.residuals[:2].copy()
         self.begun: Floats = np.zeros((3, d))
-        self.start_end = 0  # the event with which the start was over; no retraction changes that
-        # later values (arm, value, how many) that were told before all of the start was
+        self.start_end = 0
         self.ahead: list[tuple[int, float, int]] = []
-        self._adding = True  # values are added up as they come
-        # of a whole history: values that a retraction will leave, what they add up to, and `ahead`
+        self._adding = True  # False: records only, no statistics
         self.rehearsed: tuple[list[StoredValue], list[Any], list[Any]] = ([], [], [])
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "History":
-        """A whole history, for its records: values are not added up (`stats` and `extremes` stay
-        empty), as `counting` says which to add.
+        """Return a whole history for its records.
+
+        Values are not added up, so ``stats`` and ``extremes`` stay empty; `counting` returns the
+        values that count.
         """
         made = cls(d, whole=True, first=first)
         made._adding = False
-        # lists are quicker to count in, one by one
+        # lists are faster than arrays if elements are updated one by one
         for name in ("pending", "n_requested", "n_received", "required"):
             setattr(made, name, getattr(made, name).tolist())
         with no_collecting():
@@ -163,76 +247,87 @@ class History:
                 made.apply(event)
         return made
 
-    # ---- what it says
+    # ---- derived quantities
 
     @property
     def plays(self) -> int:
-        """Rounds asked and not failed."""
+        """Return the number of rounds that were assigned and have not failed."""
         return self.asked - self.dropped - self.waiting
 
     @property
     def retractions(self) -> int:
+        """Return the number of retractions."""
         return self.happened.get("retracted", 0)
 
     @property
     def corrections(self) -> int:
-        """How often values were told anew in the place of some that were retracted; what was told
-        together counts once.
+        """Return the number of times that retracted values were replaced.
+
+        Replacements that were reported together count once.
         """
         return self.happened.get("anew", 0)
 
     @property
     def n_changes(self) -> int:
-        """How often other values came to count."""
+        """Return the number of retractions and corrections."""
         return self.retractions + self.corrections
 
     @property
     def max_rounds(self) -> int | None:
-        """As it is now: it may have been extended."""
+        """Return the present budget, which may have been extended."""
         most: int | None = self.limits["max_rounds"]
         return most
 
     @property
     def affordable(self) -> bool:
-        """Whether one more round may be played."""
+        """Return True if the budget allows one more round."""
         return self.max_rounds is None or self.plays < self.max_rounds
 
     @property
     def share(self) -> float:
-        """Of delta, what is left after data were carried over."""
+        """Return the share of delta that is left after data were transferred."""
         return float(self.carried.get("share", 1.0))
 
     def within(self) -> dict[int, Floats]:
-        """The values of all rounds where plays have levels, as `values_in` has them."""
+        """Return the values of all rounds, as `values_in` returns them, with batch effects."""
         told = {n: values_in(one) for n, one in self.open.items() if one.block and one.told}
         both = {**self.measured, **told}
         return {n: both[n] for n in sorted(both) if both[n].size}
 
     @property
     def records(self) -> dict[int, RoundRecord]:
-        """All rounds that it keeps, by their numbers."""
+        """Return all rounds that are kept, by their numbers."""
         kept = {**(self.closed or {}), **self.open}
         return {number: kept[number] for number in sorted(kept)}
 
     def look_up(self, number: int, past: Callable[[], Iterable[Event]]) -> RoundRecord:
-        """A round as it stands; past: its own events, and those of no round, if it has ended."""
+        """Return a round, even if it has ended.
+
+        Parameters
+        ----------
+        number : int
+            Number of the round.
+        past : callable
+            Returns the events of the round, and those that belong to no round.
+        """
         if number in self.open:
             return self.open[number]
-        shut = self.closed
-        if shut is None:  # a database cannot be asked for any number
+        ended = self.closed
+        if ended is None:  # very large numbers cannot be looked up in a database
             known = 0 < number <= self.last
-            shut = type(self).of(len(self.pending), past()).records if known else {}
-        if number not in shut:
+            ended = type(self).of(len(self.pending), past()).records if known else {}
+        if number not in ended:
             remedy = "the last one is {last}" if self.last else "none was asked yet"
             text = "round {round} is not known"
             raise UnknownNameError(
                 "unknown-round", text, remedy=remedy, round=number, last=self.last
             )
-        return shut[number]
+        return ended[number]
 
     def counting(self, arms: Iterable[int]) -> list[tuple[int, int, Entry]]:
-        """The values of some arms that count, with their rounds, in the order in which they came.
-        (Of a whole history.)
+        """Return the values of some arms that count, with their rounds, in their order.
+
+        Only a whole history can do so.
         """
         wanted = set(arms)
         values = [
@@ -245,11 +340,18 @@ class History:
             (number, arm, entry) for _, number, arm, entry in sorted(values, key=lambda one: one[0])
         ]
 
-    # ---- one more event
+    # ---- events
 
     def apply(self, event: Event, past: HistoryReader | None = None) -> EventEffect:
-        """past: what was before it, which retractions and what is told anew want to know; a whole
-        history knows.
+        """Process one event.
+
+        Parameters
+        ----------
+        event : Event
+            The next event.
+        past : HistoryReader, optional
+            Access to the events before it, which retractions and corrections need. A whole history
+            does not need it.
         """
         act = getattr(self, f"on_{event.kind}", None)
         if act is None:
@@ -264,18 +366,18 @@ class History:
             effect: EventEffect = act(event, past)
         except (CombGameError, NeedsHistory):
             raise
-        except Exception as error:  # what it says cannot be so
+        except Exception as error:  # its data are malformed or impossible
             raise unusable(event, error) from error
         if not self.start_end and self._started:
             self.start_end = event.seq
         if self._adding and self.stats.in_initial_design[0] and self.start_end:
             self._begin()
-            if event.kind == "failed":  # it was all that the start waited for
+            if event.kind == "failed":  # the initial design waited for this round only
                 effect = EventEffect.VALUES
         if self.is_correction and not event.data.get("more"):
             self._count("anew")
             self.is_correction = False
-        if self.seq < event.seq:  # otherwise a whole history, which it has become, has noted it
+        if self.seq < event.seq:  # otherwise the whole history that replaced it has noted it
             self._note_version(event)
         self.seq = event.seq
         return effect
@@ -286,14 +388,16 @@ class History:
         self.versions[event.version] = self.versions.get(event.version, 0) + 1
 
     def on_created(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: everything that determines the study, its limits among it."""
+        """Process the creation. ``data`` are the settings."""
         self.usual = int(event.data.get("replicates", 1))
         self.limits = {name: event.data.get(name) for name in self.limits}
         return EventEffect.LOOK
 
     def on_asked(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: `arms`, `until` (the end of the lease), `replicates` (of each arm; 1 if it is not
-        there), `again` (the round was given before).
+        """Process an assignment.
+
+        ``data`` are `arms`, `until` (the end of the lease), `replicates` (of each arm, 1 by
+        default) and `again` (the round was assigned before).
         """
         number, until, arms = event.round or 0, event.data.get("until"), new_round(event)
         if arms is not None:
@@ -301,7 +405,7 @@ class History:
             if not self.asked and not self.outside:
                 self.usual = replicates
             elif replicates != self.usual:
-                # it may have been decided by looking at values, which need not have been told yet
+                # values that are not reported yet may have decided the number
                 self.startless = True
             self.open[number] = RoundRecord(
                 number,
@@ -339,14 +443,16 @@ class History:
         return EventEffect.NOTHING
 
     def on_told(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
-        told together with it).
+        """Process results.
+
+        ``data`` are `values` by arm, `final` (arms without a result are missing) and `more` (the
+        next event was reported together with this one).
         """
         if self._adding:
             self.stats.begin_play()
         number, values = event.round or 0, entries(event)
         record = self.open.get(number)
-        if record is None:  # an arm that was retracted after the round had ended
+        if record is None:  # the round had ended before the arm was retracted
             ended = self._whole(event, past).look_up(number, tuple)
             self._comes_back(arm for arm, entry in values.items() if entry is not None)
             for arm, entry in values.items():
@@ -383,7 +489,7 @@ class History:
         return EventEffect.VALUES
 
     def on_failed(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: `retry`; otherwise the round is given up."""
+        """Process a failure. ``data`` is `retry`; if it is False, the round is abandoned."""
         record, retry = self.open[event.round or 0], event.data.get("retry", True)
         if record.told and record.block and retry and self.closed is None:
             return self._as_whole(event, past)
@@ -406,11 +512,12 @@ class History:
         return EventEffect.NOTHING
 
     def on_observed(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: `values` by arm; `planned`: their number was fixed before any of them was seen.
+        """Process data from outside.
 
-        Of values that another study had: `carried` (with the first of them: which study, and what
-        that costs), `later` (they came after its start), `anew` (in the place of retracted ones),
-        `weights` by arm, as they were fixed there.
+        ``data`` are `values` by arm and `planned` (their number was fixed before any of them was
+        seen). Values that another study had also have `carried` (with the first of them: the study,
+        and the cost), `later` (they came after its initial design), `anew` (they replaced retracted
+        values), and `weights` by arm, as they were fixed there.
         """
         if self._adding:
             self.stats.begin_play()
@@ -445,7 +552,7 @@ class History:
             if self.start_end and self._adding and self.stats.in_initial_design[0]:
                 self._begin()
         for arm, entry in values.items():
-            again = arm in self.retracted_arms  # perhaps other data; nobody can tell
+            again = arm in self.retracted_arms  # perhaps other data, which cannot be known
             if again:
                 self.retracted_arms.remove(arm)
                 self.is_correction = True
@@ -458,12 +565,12 @@ class History:
         self.fingerprints[fingerprint(values)] = self.last
         if self.closed is not None:
             self.closed[self.last] = record
-        if self.carried and not data.get("more"):  # which arms there are may depend on them
+        if self.carried and not data.get("more"):  # the choice of the arms may depend on them
             self.startless = True
         return EventEffect.VALUES
 
     def on_retracted(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: `arm`, if it is not a round that is retracted."""
+        """Process a retraction. ``data`` is `arm` if an arm is retracted instead of a round."""
         if self.closed is None:
             return self._as_whole(event, past)
         self._count("retracted")
@@ -472,7 +579,7 @@ class History:
             for record in self.open.values():
                 mine = [arm for arm in arms if arm in record.told]
                 self._untell(record, mine, event.seq)
-                if record.block and record.told:  # what is told anew would be of another play
+                if record.block and record.told:  # new values would be from another play
                     for arm in mine:
                         self._arrives(record, arm, RecordedValue(None, event.seq, None))
             for record in self.closed.values():
@@ -503,27 +610,25 @@ class History:
         return EventEffect.CHANGE
 
     def on_extended(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
+        """Process an extension. ``data`` has the new `max_rounds` and `deadline`."""
         self._count("extended")
         self.limits.update(event.data)
         return EventEffect.NOTHING
 
     def on_certified(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """data: what was known when the evidence was enough (`GIVEN`). Only a retraction
-        takes it back.
-        """
+        """Process a certificate, with the fields of `GIVEN`; only a retraction revokes it."""
         given(event, len(self.pending))
         return EventEffect.NOTHING
 
     def on_closed(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """It was stopped by hand."""
+        """Process the end of a study that is stopped by hand."""
         self.stopped = event.reason or "stopped by hand"
         return EventEffect.LOOK
 
     # ---- rounds
 
     def _comes_back(self, arms: Iterable[int]) -> None:
-        """Values in the place of some that were retracted."""
+        """Note that values of these arms replace retracted ones."""
         for arm in arms:
             self.is_correction = True
             if arm in self.retracted_arms:
@@ -548,7 +653,7 @@ class History:
                 count_blocks(self.stats.batch, self.blocks, self.held_back, self.open, self.pivot)
 
     def _recount(self, event: Event, past: HistoryReader | None) -> None:
-        """Blocks anew, after values of them have changed."""
+        """Repeat the estimation with blocks, after some of their values have changed."""
         if self._adding and self.stats.batch.precision.size > 0:
             records = self.records
             if self.closed is None:
@@ -559,15 +664,17 @@ class History:
             self.measured = {n: values_in(one) for n, one in records.items() if one.over}
 
     def _as_whole(self, event: Event, past: HistoryReader | None) -> EventEffect:
-        """Go on as a whole history that has this event, too."""
+        """Replace the state by that of a whole history, which processes the event, too."""
         whole = self._whole(event, past)
         effect = whole.apply(event)
         self._become(whole)
         return effect
 
     def _start_over(self, record: RoundRecord) -> None:
-        """A play with levels that was told in part is measured again: as a whole, because the level
-        of what was told is gone. (Of a whole history.)
+        """Drop the results of a partly reported play with a batch effect, which is measured again.
+
+        It is measured as a whole, because the new measurements have another batch effect. Only a
+        whole history can do so.
         """
         if not record.told:
             return
@@ -578,15 +685,16 @@ class History:
         self._add_up(self)
 
     def _whole(self, event: Event, past: HistoryReader | None) -> "History":
-        """All rounds before an event."""
+        """Return a whole history of the events before this one."""
         if self.closed is not None:
             return self
         assert past is not None
         return past.whole(event)
 
     def _named(self, retraction: Event) -> list[int]:
-        """The arms that a retraction is about: of a round, those of which something was ever told.
-        (Of a whole history.)
+        """Return the arms that a retraction affects; of a round, those that ever had a result.
+
+        Only a whole history can do so.
         """
         if retraction.round is None:
             return [int(retraction.data["arm"])]
@@ -614,9 +722,17 @@ class History:
     def _draw(
         self, numbers: dict[int, int], planned: bool = True, counted: bool = True
     ) -> list[float]:
-        """The weights of values, so many of each arm, which no value may decide. planned: nor does
-        any decide how many they are; otherwise the weights are those of one more value of every
-        arm. counted: the start needs so many less.
+        """Return the weights of new values, which must not depend on any value.
+
+        Parameters
+        ----------
+        numbers : dict of int to int
+            Number of values of each arm.
+        planned : bool, default=True
+            True if their number does not depend on any value either. Otherwise the weights are
+            those of one more value of every arm.
+        counted : bool, default=True
+            True if the initial design needs these values less.
         """
         once = self.total + len(self.pending)
         weights = [once / (float(self.n_requested[arm]) + 1.0) for arm in numbers]
@@ -630,8 +746,10 @@ class History:
         return weights
 
     def _have(self, arm: int, n: int) -> None:
-        """n more values of an arm. As long as there are arms of which fewer were asked for than the
-        start has, no value decides what is asked next (`Policy.choose`).
+        """Count n more values of an arm.
+
+        As long as fewer values of some arm were asked for than the initial design has, no value
+        influences what is assigned next (`Policy.choose`).
         """
         before, wanted = self.n_received[arm], self.required[arm]
         self.n_received[arm] += n
@@ -640,23 +758,25 @@ class History:
 
     @property
     def starting(self) -> bool:
-        """Whether rounds that are asked for now belong to the start."""
+        """Return True if rounds that are assigned now belong to the initial design."""
         return self.short > 0 and not self.startless
 
     @property
     def _started(self) -> bool:
-        """Whether all of the start has been told. (Values in the place of retracted ones tell
-        nothing of the spread, so nothing waits for them.)
+        """Return True if all of the initial design has been reported.
+
+        Values that replace retracted ones contribute nothing to the estimate of the variance, so
+        the initial design does not wait for them.
         """
         return not self.starting and not any(map(_start_waits, self.open.values()))
 
     @property
     def awaited(self) -> list[int]:
-        """The rounds of the start that are out."""
+        """Return the rounds of the initial design that are assigned and not reported."""
         return [number for number, one in self.open.items() if _start_waits(one)]
 
     def _begin(self) -> None:
-        """From now on what is played may depend on values."""
+        """End the initial design: from now on, rounds may depend on values."""
         self.stats.in_initial_design[0] = 0
         self.initial_residuals[:] = self.stats.residuals[:2]
         for arm, x, n in self.ahead:
@@ -675,22 +795,23 @@ class History:
             self._add(arm, entry, record, anew)
 
     def _add(self, arm: int, entry: Entry, record: RoundRecord, anew: bool) -> None:
-        """Enter values of an arm.
+        """Add values of an arm to the statistics.
 
-        What tells of the spread: in the start, the values that were asked for, about the mean of
-        these alone; of what came beyond them, and of all later values, deviations that need no
-        number to have been fixed. A mean of values whose number was not fixed tells nothing, nor
-        does a value that is told anew, because the one in its place may have had a say in what was
-        played before it. All of the start comes first, in whatever order values are told: which of
-        it was measured before what came later may have been decided by looking.
+        The variance is estimated as follows. In the initial design, values that were asked for
+        contribute their deviations from the mean of these values alone. Additional values, and all
+        later ones, contribute deviations for which no number need have been fixed. A mean of values
+        whose number was not fixed contributes nothing, nor does a value that replaces a retracted
+        one, because the latter may have influenced rounds in between. All of the initial design
+        comes first, in whatever order values are reported: which of its values were measured before
+        later ones may have been decided by looking.
         """
         for k, part in enumerate(split(entry, record.replicates)):
             if k and record.block:
-                break  # plays with levels: readings beyond those that were asked for do not count
+                break  # with batch effects, readings beyond those asked for do not count
             starts = bool(self.stats.in_initial_design[0]) and record.steady and not k
             for mean, n in part:
                 x, total = mean, mean * n
-                if self.pivot is not None:  # the game maximises
+                if self.pivot is not None:  # the internal problem is a maximisation
                     x, total = self.pivot - mean, self.pivot * n - total
                 later = not (starts or anew) and (n == 1 or not k)
                 if starts and not anew:
@@ -708,7 +829,7 @@ class History:
                 reach(self.extremes, arm, x, n, record.number)
 
     def _add_up(self, whole: "History") -> None:
-        """Add up all arms anew: how the values vary depends on the order of all of them."""
+        """Add up all arms anew, because variance estimates depend on the order of all values."""
         if self._adding:
             values, (done, sums, ahead) = whole.standing(), whole.rehearsed
             if done and values[: len(done)] == done:
@@ -721,7 +842,7 @@ class History:
                 self._sum(values)
 
     def rehearse(self, whole: "History", event: Event) -> None:
-        """Add up what a retraction will leave, before others have to wait for it."""
+        """Add up what a retraction will leave, before other clients have to wait for it."""
         if event.kind == "retracted" and self._adding:
             before, waiting = [one.copy() for one in self._sums()], self.ahead
             number, arm = event.round, event.data.get("arm")
@@ -734,7 +855,7 @@ class History:
             self.ahead = waiting
 
     def standing(self) -> list["StoredValue"]:
-        """The values that count, in the order in which they came. (Of a whole history.)"""
+        """Return the values that count, in the order of their events (whole history only)."""
         with no_collecting():
             values = [
                 StoredValue(told.seq, arm, told, one)
@@ -745,7 +866,7 @@ class History:
             return sorted(values, key=itemgetter(0))
 
     def _sums(self) -> list[Any]:
-        """The arrays that are added up."""
+        """Return the arrays that are added up."""
         stats = self.stats
         own = [self.initial_residuals, self.extremes, self.late_stats, self.begun]
         return [*totals(stats), stats.residuals, stats.in_initial_design, *own]
@@ -776,7 +897,7 @@ class History:
     # ---- as plain data
 
     def plain(self) -> dict[str, Any]:
-        """All but its arrays, as JSON can carry it."""
+        """Return everything but the arrays, as data that JSON can represent."""
         arrays = (
             "pending",
             "n_requested",
@@ -793,7 +914,7 @@ class History:
             "measured",
             "closed",
             "pivot",
-            "seen",
+            "stats",
             *arrays,
             "_adding",
             "rehearsed",
@@ -805,15 +926,16 @@ class History:
         return kept
 
     def restore(self, plain: dict[str, Any]) -> None:
-        """What `plain` said."""
+        """Set the state that `plain` describes."""
         self.__dict__.update(plain)
         self.open = {one["number"]: RoundRecord.of(one) for one in plain["open"]}
         self.held_back = {one["number"]: RoundRecord.of(one) for one in plain["held_back"]}
         self.measured = {number: np.array(one) for number, one in plain["measured"]}
 
     def _become(self, whole: "History") -> None:
-        """Go on as a whole history of the same events; arrays stay where they are, because others
-        look at them.
+        """Take over the state of a whole history of the same events.
+
+        Arrays are overwritten in place, because other objects refer to them.
         """
         whole_ones = {
             "open": whole.open,
@@ -843,21 +965,23 @@ class StoredValue(NamedTuple):
 
 
 def _start_waits(record: RoundRecord) -> bool:
-    """Whether the start is not over as long as this round is out."""
+    """Return True if the initial design lasts as long as this round is not reported."""
     return (
         record.steady and not record.waiting and any(arm not in record.gone for arm in record.left)
     )
 
 
 def nothing_late(d: int) -> Floats:
-    """float64[4, d]: of the values after the start, per arm, how many there are, their mean, the
-    squares of their deviations from it, and in how many entries they came.
+    """Return statistics without values after the initial design, of shape (4, d).
+
+    For each arm, the rows hold the number of values, their mean, the sum of the squared deviations
+    from it, and the number of entries in which the values came.
     """
     return np.zeros((4, d))
 
 
 def follow(late: Floats, arm: int, mean: float, n: int) -> None:
-    """The mean of n more values of an arm."""
+    """Add n values of an arm with a given mean to the statistics of `nothing_late`."""
     before, off = late[0, arm], mean - late[1, arm]
     late[0, arm] += n
     late[1, arm] += off * n / (before + n)
@@ -866,19 +990,19 @@ def follow(late: Floats, arm: int, mean: float, n: int) -> None:
 
 
 def add_start(stats: Statistics, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """Add n values to those of the start, and their deviation from these to the residuals.
+    """Add values to those of the initial design, and their deviation from these to the residuals.
 
-    Values that came beside those of the start, without being asked for, are no part of their mean.
-    A later value that was told before all of the start was is added when the start is over, and
-    belongs to it from then on.
+    Additional values that were not asked for do not enter the mean. A later value that was reported
+    before the end of the initial design is added when the design ends, and belongs to it from then
+    on.
 
     Parameters
     ----------
-    seen : Seen
+    stats : Statistics
         Statistics of the study, whose residuals are updated; see `Statistics.add_residual`.
     begun : ndarray of shape (3, d)
-        Of the values of the start per arm: how many there are, their sum, and what rounding left
-        out of it. Updated.
+        Values of the initial design per arm: their number, their sum, and its rounding error.
+        Updated.
     arm : int
         Index of the arm.
     mean, n : float
@@ -894,8 +1018,10 @@ def add_start(stats: Statistics, begun: Floats, arm: int, mean: float, n: float)
 
 
 def nothing_far(d: int) -> Floats:
-    """float64[2, 3, d]: the smallest and the largest value of each arm; of how many it is the mean;
-    its round.
+    """Return extremes without values, of shape (2, 3, d).
+
+    For the smallest and the largest entry of each arm, the rows hold its value, the number of
+    values of which it is the mean, and its round.
     """
     far = np.zeros((2, 3, d))
     far[0, 0], far[1, 0] = math.inf, -math.inf
@@ -903,7 +1029,7 @@ def nothing_far(d: int) -> Floats:
 
 
 def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
-    """One more value."""
+    """Update the extremes of `nothing_far` with one more entry."""
     if value < far[0, 0, arm]:
         far[0, :, arm] = value, n, number
     if value > far[1, 0, arm]:
@@ -911,11 +1037,11 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
 
 
 def totals(stats: Statistics) -> tuple[Floats, ...]:
-    """What is added up; the rest of `stats` is computed from it."""
+    """Return the arrays of the statistics that are added up; the others are computed from them."""
     return stats.sums, stats.compensation, stats.counts, stats.squares, stats.weighted_sums
 
 
-GIVEN: dict[str, Any] = {  # what a certificate says, and how it is read
+GIVEN: dict[str, Any] = {  # fields of a certificate, and the functions that read them
     "answer": lambda arms: [int(arm) for arm in arms],
     "rival": lambda arms: [int(arm) for arm in arms],
     "evidence": float,
@@ -927,7 +1053,7 @@ GIVEN: dict[str, Any] = {  # what a certificate says, and how it is read
 
 
 def certificate(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a certificate says of what was known, as JSON can carry it."""
+    """Return the contents of a certificate, as data that JSON can represent."""
     given = {name: facts[name] for name in GIVEN}
     for name in ("evidence", "threshold"):
         if not math.isfinite(given[name]):
@@ -936,7 +1062,7 @@ def certificate(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(event: Event, d: int) -> dict[str, Any]:
-    """What the event of a certificate says; of d arms."""
+    """Return the contents of the event of a certificate, for d arms."""
     found = {name: read(event.data[name]) for name, read in GIVEN.items()}
     for arm in (*found["answer"], *found["rival"]):
         if not 0 <= arm < d:
@@ -945,7 +1071,7 @@ def given(event: Event, d: int) -> dict[str, Any]:
 
 
 def new_round(event: Event) -> list[int] | None:
-    """The arms of a round that is asked for the first time, which a rule has chosen."""
+    """Return the arms of a round that is assigned for the first time, otherwise None."""
     if event.kind != "asked" or event.data.get("again"):
         return None
     try:
@@ -955,7 +1081,10 @@ def new_round(event: Event) -> list[int] | None:
 
 
 def unusable(event: Event, error: Exception) -> StoreError:
-    """An event that was sealed, and is none nevertheless: another program has written it."""
+    """Return the error for an event that is malformed although its hash is valid.
+
+    Another program must have written it.
+    """
     return StoreError(
         "event-unusable",
         "event {seq}, of the kind {kind!r}, does not say what such an event says ({why})",
@@ -967,5 +1096,5 @@ def unusable(event: Event, error: Exception) -> StoreError:
 
 
 def entries(event: Event) -> dict[int, Entry]:
-    """The values of an event by arm."""
+    """Return the values of an event by arm."""
     return {int(arm): entry for arm, entry in event.data.get("values", {}).items()}

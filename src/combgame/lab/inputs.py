@@ -1,8 +1,7 @@
-"""What the verbs of a study take, checked before anything is done: here, or by a client before it
-asks a service.
+"""Arguments of the methods of a study, checked before anything is done.
 
-What people tell of an arm is a number, a list of replicates, (mean, n), or that it is missing. Data
-frames are read, too.
+The checks are made here, or by a client before it sends a request to a service. A result of an arm
+is a number, a list of replicates, a pair (mean, n), or missing. Data frames are read, too.
 """
 
 import math
@@ -34,7 +33,7 @@ from .settings import REPLICATES, read_time
 
 
 class Todo(NamedTuple):
-    """A round as it is named by whoever measured it. mark: "" if nobody noted it."""
+    """A round as its client names it; the mark is "" if the client did not note it."""
 
     id: int
     mark: str = ""
@@ -48,18 +47,18 @@ def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) 
 
 
 def frame_rounds(frame: Any, problem: Problem, study: str, again: bool) -> dict[Todo, Any]:
-    """Values by round and arm."""
+    """Return the values of a data frame by round and arm."""
     sheet = _sheet(frame, problem, study, True, again)
     return {Todo(k, sheet.marks.get(k, "")): values for k, values in sheet.values.items()}
 
 
 def frame_values(frame: Any, problem: Problem, study: str, again: bool) -> dict[int, Any]:
-    """Values by arm, whatever the rounds."""
+    """Return the values of a data frame by arm, without rounds."""
     return _sheet(frame, problem, study, False, again).values[0]
 
 
 def mark_of(mark: Any) -> str:
-    """A mark as somebody gives it back; "" for none."""
+    """Return the mark that a client gives; "" for none."""
     if mark is None:
         return ""
     if not isinstance(mark, str) or MARK.fullmatch(mark.strip().lower()) is None:
@@ -68,13 +67,14 @@ def mark_of(mark: Any) -> str:
     return mark.strip().lower()
 
 
-TODO = re.compile(r"(\d{1,9})#(.*)", re.ASCII)  # a round as a text
-MOST_ROUNDS = 10_000  # rounds that are given out in one transaction
+TODO = re.compile(r"(\d{1,9})#(.*)", re.ASCII)  # number and mark of a round
+MOST_ROUNDS = 10_000  # rounds that are assigned in one transaction
 
 
 def todo_of(round: Any) -> Todo:
-    """Which round is meant: one that was asked, its number and its mark as a text, or a number
-    alone.
+    """Return the round that is meant.
+
+    The argument is a round, its number and mark as a text, or its number.
 
     >>> todo_of("3#kqzmtwfb"), todo_of(3)
     (Todo(id=3, mark='kqzmtwfb'), Todo(id=3, mark=''))
@@ -87,20 +87,23 @@ def todo_of(round: Any) -> Todo:
 
 
 def name_of(name: Any) -> str:
+    """Return the name of a study, checked."""
     return check_text("name", name, "a text, such as 'plate-7'")
 
 
 def reason_of(reason: Any) -> str:
+    """Return a reason, checked."""
     kept = "it is kept with the event"
     return check_text("reason", reason, "a text that says why", kept, most=REASON, lines=True)
 
 
 def client_of(client: Any) -> str | None:
+    """Return the name of a client or None, checked."""
     return None if client is None else check_text("client", client, "a text that says who, or None")
 
 
 def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
-    """How many rounds are asked for."""
+    """Return the number of rounds that are asked for; check it, the lease and the replicates."""
     most = 1 if n is None else check_int("n", n, 1)
     if replicates is not None:
         check_int("replicates", replicates, 1, most=REPLICATES)
@@ -121,7 +124,7 @@ def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
 
 
 def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo, Any]:
-    """Values by round, as they were given."""
+    """Return results by round; if ``again`` is True, a data frame may have repeated rows."""
     if is_frame(told):
         told = frame_rounds(told, problem, name, again)
     rounds: dict[int, tuple[Todo, Any]] = {}
@@ -129,7 +132,7 @@ def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo,
         pairs = [
             (key, values) for key, values in (told.items() if isinstance(told, Mapping) else told)
         ]
-    except Exception:  # whatever was given
+    except Exception:  # of any argument
         what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
         raise invalid_argument("told", told, what) from None
     for key, values in pairs:
@@ -142,7 +145,7 @@ def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo,
 
 
 def observed_of(values: Any, problem: Problem, name: str, again: bool) -> dict[int, Entry]:
-    """Data from outside by arm."""
+    """Return data from outside by arm; see `rounds_of` for ``again``."""
     if is_frame(values):
         values = frame_values(values, problem, name, again)
     given: dict[int, Entry] = {
@@ -155,7 +158,7 @@ def observed_of(values: Any, problem: Problem, name: str, again: bool) -> dict[i
 
 
 def round_or_arm(round: Any, arm: Any) -> None:
-    """What is retracted."""
+    """Refuse a retraction that names neither or both of a round and an arm."""
     if (round is None) == (arm is None):
         text = "retract takes a round or an arm, one of them"
         remedy, arm_option = "give a round, or {arm}, and not both", OptionHint("arm")
@@ -163,7 +166,7 @@ def round_or_arm(round: Any, arm: Any) -> None:
 
 
 def limits_of(max_rounds: Any, deadline: Any) -> dict[str, Any]:
-    """What is extended, and to what; None: no limit any longer."""
+    """Return the limits that are extended, by name; None stands for no limit."""
     if max_rounds is None and deadline is None:
         raise InputError(
             "extend-nothing",
@@ -188,8 +191,21 @@ def limits_of(max_rounds: Any, deadline: Any) -> dict[str, Any]:
 def read_values(
     problem: Problem, values: Any, among: Collection[int] | None = None, round: int | None = None
 ) -> dict[int, Entry]:
-    """Values by arm, checked; `among`: the arms that may have one; round: whose values they are.
+    """Return results by arm, checked.
 
+    Parameters
+    ----------
+    problem : Problem
+        Problem of the study.
+    values : mapping
+        Results by arm.
+    among : collection of int, optional
+        Arms that may have a result.
+    round : int, optional
+        Number of the round, for error messages.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0), names=["a", "b", "c"])
     >>> read_values(problem, {"a": 1, 1: [0.5, 0.25], "c": (0.5, 4)})
@@ -218,6 +234,7 @@ def read_values(
 
 
 def missing(value: Any) -> bool:
+    """Return True for None, NaN, and pandas' missing values."""
     return (
         value is None
         or (isinstance(value, float | np.floating) and math.isnan(value))
@@ -288,7 +305,7 @@ def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> flo
 
 
 def check_means(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
-    """Refuse a mean that hides which of its values were asked for, where only these count."""
+    """Refuse a mean that hides which of its values were asked for, if only these count."""
     for arm, entry in given.items():
         if (
             problem.rewards.has_batch_effect()
@@ -312,8 +329,9 @@ def check_means(problem: Problem, number: int, replicates: int, given: dict[int,
 def check_one_play(
     problem: Problem, number: int, record: RoundRecord, given: dict[int, Entry]
 ) -> None:
-    """Refuse, where plays have levels, values in the place of retracted ones beside others of the
-    same round that still stand: nobody can tell whether they are of one play.
+    """Refuse values that replace retracted ones beside other values of a play with a batch effect.
+
+    Whether they are from the same play cannot be known.
     """
     if not problem.rewards.has_batch_effect():
         return
@@ -341,7 +359,7 @@ def check_one_play(
 
 
 def check_whole(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
-    """Refuse a part of the replicates of an arm, of which more is to come."""
+    """Refuse an incomplete set of replicates of an arm if more results will follow."""
     for arm, entry in given.items():
         told = len(entry) if isinstance(entry, list) else 1
         if entry is not None and not isinstance(entry, dict) and told < replicates:
@@ -359,7 +377,7 @@ def check_whole(problem: Problem, number: int, replicates: int, given: dict[int,
 
 
 def check_play(record: RoundRecord, todo: Todo, client: str | None) -> None:
-    """Refuse, where plays have levels, what is told of a play that was given up for another one."""
+    """Refuse results of a play with a batch effect that was abandoned for another play."""
     others = client is not None and record.asker is not None and client != record.asker
     if (
         record.plays > 1
@@ -377,7 +395,7 @@ def check_play(record: RoundRecord, todo: Todo, client: str | None) -> None:
 
 
 def check_todo(todo: Todo, mark: str, name: str) -> None:
-    """Refuse what is told of another round; mark: of the one that has this number now."""
+    """Refuse results of another round; ``mark`` is that of the round with this number now."""
     if todo.mark and todo.mark != mark:
         raise StudyError(
             "other-round",
@@ -391,18 +409,19 @@ def check_todo(todo: Todo, mark: str, name: str) -> None:
         )
 
 
-# ---- the same values again: most likely the same data. A heuristic, which only asks before they
-# count twice.
+# ---- Repeated values are most likely the same data. This heuristic only asks for a confirmation
+# before they count twice.
 
-MANY = 8  # digits in all: by chance, one of 10^8 tables of that many has the same values
+MANY = 8  # digits in all: by chance, one of 10^8 such tables has the same values
 
 
 def is_probably_chance(problem: Problem, values: Mapping[int, Entry]) -> bool:
-    """Whether the same values might well come again: they have few digits in all.
+    """Return True if the same values might well occur again, because they have few digits in all.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
-    >>> coincidence(problem, {0: 0.5, 1: 0.25}), coincidence(problem, {0: 0.51234, 1: 0.2718})
+    >>> few, many = {0: 0.5, 1: 0.25}, {0: 0.51234, 1: 0.2718}
+    >>> is_probably_chance(problem, few), is_probably_chance(problem, many)
     (True, False)
     """
     binary = Assumption.BINARY in claimed_assumptions(problem.rewards)
@@ -418,7 +437,7 @@ def is_probably_chance(problem: Problem, values: Mapping[int, Entry]) -> bool:
 
 
 def fingerprints(events: Iterable[Event]) -> dict[str, int]:
-    """By the fingerprint of what was told or observed at once: the number that has it."""
+    """Return the fingerprints of data that were reported or added together, with their numbers."""
     made: dict[str, int] = {}
     for event in events:
         if event.kind in ("told", "observed") and event.round is not None:
@@ -430,30 +449,32 @@ def fingerprints(events: Iterable[Event]) -> dict[str, int]:
 def repeated_round(
     problem: Problem, told: Mapping[int, Mapping[int, Entry]], before: Mapping[str, int]
 ) -> InputError | None:
-    """What to say of a round that has the very values of another one, in `told` or before: most
-    likely it is another's table.
+    """Return an error if a round has exactly the values of another one, otherwise None.
+
+    Most likely it is the table of another round. ``told`` are new results by round and arm, and
+    ``before`` are the fingerprints of earlier ones.
     """
-    seen = dict(before)
+    known = dict(before)
     for number, values in sorted(told.items()):
         if is_probably_chance(problem, values):
             continue
         one = fingerprint(values)
-        if seen.get(one, number) != number:
+        if known.get(one, number) != number:
             return InputError(
                 "round-repeated",
                 "round {round} has the very values of number {other}, for the same arms; nothing "
                 "was stored",
                 remedy="check the table, or {again} if they were measured twice",
                 round=number,
-                other=seen[one],
+                other=known[one],
                 again=PhraseHint("again"),
             )
-        seen[one] = number
+        known[one] = number
     return None
 
 
 def check_replicates(history: History, times: int) -> None:
-    """Refuse another number of replicates within the start."""
+    """Refuse another number of replicates within the initial design."""
     if history.asked and history.starting:
         raise StudyError(
             "start-replicates",

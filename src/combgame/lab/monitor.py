@@ -1,6 +1,6 @@
-"""When to stop: the stopping rule, at the delta that is left after corrections.
+"""The stopping of a study: the stopping rule, at the delta that is left after corrections.
 
-The monitor judges the values of a history. It changes none of them, and it knows nothing of how
+The monitor evaluates the values of a history. It changes none of them, and it does not know how
 rounds are chosen.
 """
 
@@ -22,20 +22,28 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..stopping.base import check_compared
 from ..storage.events import Event
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 from ..theory.evidence import DisplayEvidence, restricted, to_display_scale
 from .corrections import delta_after_corrections
 from .history import EventEffect, History, certificate, given
 from .settings import StudySettings
 
-COMPILED_FROM = (
-    500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
-)
+COMPILED_FROM = 500  # arms; with fewer, interpreting a round takes less time than compiling
 
 
 class ProblemState:
-    """A problem with its stopping rule, the statistics of the values, and what is estimated from
-    them. `update_recommendation()` brings the estimates up to date.
+    """A compiled problem with its stopping rule, statistics, and the estimates from them.
+
+    Attributes
+    ----------
+    stats : Statistics
+        Statistics of the values.
+    kernel : ProblemKernel
+        Compiled problem.
+    state : RoundState
+        Recommended answer, nearest rival and evidence.
+    recommend : callable
+        Brings ``state`` up to date with ``stats``.
     """
 
     def __init__(
@@ -55,31 +63,31 @@ class Monitor:
     Attributes
     ----------
     told : ProblemState
-        The values that were told, judged at `delta`.
+        Statistics of the reported values, evaluated at `delta`.
     delta : float
-        What is left of the study's delta after corrections, and after data were transferred.
+        Error probability that is left after corrections and transfers.
     due : bool
-        The evidence is enough, and no certificate was given yet.
+        True if the evidence is enough and no certificate was given yet.
     ended : dict or None
         What was known when the study was certified or stopped by hand. `StudyState.ending` adds
-        what takes long to compute.
+        details that take long to compute.
     n_late : int
-        Number of results that came after that.
+        Number of results that arrived after the end.
     """
 
     def __init__(self, setting: StudySettings, history: History, engine: str) -> None:
         self.setting, self.history, self.engine = setting, history, engine
-        self.problem = setting.problem.as_maximisation  # that of the game
+        self.problem = setting.problem.as_maximisation
         self.needed = history.required > 0.0
         self.largest = self.problem.actions.max_size()
         self.ended: dict[str, Any] | None = None
         self.n_late = 0
         self.due = False
-        self._known: dict[str, Any] | None = None  # what is known then, until it is given
+        self._known: dict[str, Any] | None = None  # facts of the certificate that is due
         self.reset_stopping()
 
     def reset_stopping(self) -> None:
-        """Judge at the delta that is left after the changes so far."""
+        """Evaluate at the delta that is left after the changes so far."""
         self.delta = (
             delta_after_corrections(self.setting.delta, self.history.n_changes) * self.history.share
         )
@@ -88,7 +96,7 @@ class Monitor:
         self.told = ProblemState(self.problem, self.stopping, self.history.stats, self.engine)
 
     def evaluate(self, event: Event, effect: EventEffect) -> None:
-        """Evaluate the evidence of what was told. The study stops the first time it is enough."""
+        """Evaluate the evidence; the study stops the first time it is enough."""
         history, state = self.history, self.told
         if effect is EventEffect.CHANGE:
             self.ended, self.n_late = None, 0
@@ -99,9 +107,9 @@ class Monitor:
         try:
             for history.stats.n_rounds[0] in (
                 (t,) if state.state.leader.any() else (t - 1, t)
-            ):  # a new judge may want to know a rival
+            ):  # a new stopping rule may need a rival
                 state.recommend()
-        except Exception:  # perhaps of a user's own code, which is then said in a sentence
+        except Exception:  # errors of a user's own code get a message
             with own_errors(), own_bounds(state.kernel):
                 raise
         if self.ended is None:
@@ -111,7 +119,7 @@ class Monitor:
                 self.due = True
 
     def passed(self, t: int) -> bool:
-        """Return whether the evidence passes the threshold."""
+        """Return True if the evidence after ``t`` rounds passes the threshold."""
         counts = self.history.stats.counts
         if (
             self.setting.min_replicates
@@ -121,30 +129,30 @@ class Monitor:
         stops: Ints = np.full(1, -1, np.int64)
         winners: Floats = np.zeros((1, counts.size))
         enough = check_stopping(self.told.kernel.stopping, t, self.told.state, stops, winners)
-        if enough and stops[0] < 0:  # the threshold is no number
+        if enough and stops[0] < 0:  # the threshold is NaN
             check_compared(self.stopping, stops)
         return enough
 
     def would_pass(self, delta: float, epsilon: float | None = None) -> bool:
-        """Return whether the evidence would be enough now for another delta or epsilon."""
+        """Return True if the evidence would be enough now for another delta or epsilon."""
         stopping, clock = self.setting.stopping_at(delta, epsilon=epsilon), self.clock
         state = ProblemState(self.problem, stopping, deep_copy(self.history.stats), self.engine)
         for state.stats.n_rounds[0] in (
             clock - 1,
             clock,
-        ):  # a judge may want to know the rival before
+        ):  # a stopping rule may need the rival of the round before
             state.recommend()
         return bool(state.state.evidence[0] > state.kernel.stopping.critical_value(clock, 0))
 
     def certificate(self) -> dict[str, Any]:
-        """Return what the certificate says that is due."""
+        """Return the contents of the certificate that is due."""
         self._known = self.facts("certified")
         return certificate(self._known)
 
     def certify(self, event: Event) -> None:
         """Note that a certificate was given, which stays given.
 
-        Where this version would not have given it, nothing is derived from it.
+        If this version would not have given it, nothing is derived from it.
         """
         known, says = self._known or self.facts("certified"), given(event, self.problem.d)
         short = None if self.due else {name: known[name] for name in ("evidence", "threshold")}
@@ -162,20 +170,24 @@ class Monitor:
 
     @property
     def clock(self) -> int:
-        """The number of rounds at which the stopping rule looked last."""
+        """Return the number of rounds at the last evaluation."""
         return int(self.history.stats.n_rounds[0])
 
     @property
     def compared(self) -> bool:
-        """Whether anything is known of how arms compare. Where plays have levels, nothing is before
-        the first block is complete: which value is the largest says which level is.
+        """Return True if anything is known about differences between arms.
+
+        If plays have batch effects, this requires a complete block: before, the largest value only
+        shows which batch effect is the largest.
         """
         blocks = self.history.stats.batch
         return bool(blocks.precision.size == 0 or blocks.done[0] > 0)
 
     def comparable(self, rival: Floats) -> bool:
-        """Whether anything is known of how the leader compares with a rival: the arms in which they
-        differ have values, and complete blocks join those that could be exchanged.
+        """Return True if the leader can be compared with a rival.
+
+        The arms in which they differ need values. If plays have batch effects, complete blocks must
+        also connect those of these arms that are exchangeable.
         """
         stats = self.history.stats
         differ = self.told.state.leader != rival
@@ -188,8 +200,10 @@ class Monitor:
         return all(np.unique(one).size < 2 for one in parts)
 
     def weakest(self) -> tuple[float, Floats]:
-        """The evidence, and the rival that it is least against. (Below the threshold a run may have
-        looked at the nearest pair only.)
+        """Return the least evidence of the leader against any rival, and that rival.
+
+        Below the threshold, a run may have evaluated the nearest pair only, so the minimum is
+        computed here if the problem has fewer than `COMPILED_FROM` arms.
         """
         state, stopping_kernel = self.told.state, self.told.kernel.stopping
         rival, alternative = np.zeros((2, state.leader.size))
@@ -198,7 +212,7 @@ class Monitor:
                 least = stopping_kernel.least_evidence(
                     self.told.kernel, self.told.stats, state.leader, rival, alternative
                 )
-            except RuntimeError:  # perhaps of an oracle that is called back
+            except RuntimeError:  # of a user's oracle, perhaps
                 with own_errors():
                     raise
             if least < state.evidence[0]:
@@ -207,8 +221,9 @@ class Monitor:
         return self.named(), state.rival
 
     def named(self) -> float:
-        """The evidence against the rival that the judge named. (While nothing can stop, what it
-        says may be more.)
+        """Return the evidence against the rival that the stopping rule reported.
+
+        While the run cannot stop, the rule itself may report more.
         """
         state = self.told
         with own_errors():
@@ -218,7 +233,7 @@ class Monitor:
         return min(float(state.state.evidence[0]), value)
 
     def shown(self, evidence: float, rival: Floats) -> DisplayEvidence:
-        """The evidence against a rival on the scale that people see."""
+        """Return the evidence against a rival, and the threshold, on the scale that users see."""
         state = self.told
         level, best = float(state.kernel.stopping.critical_value(self.clock, 0)), state.state.leader
         if self.problem.rewards.has_batch_effect() and math.isfinite(evidence):
@@ -227,8 +242,10 @@ class Monitor:
         return to_display_scale(state.kernel, state.stats, best, rival, evidence, level)
 
     def within_rounds(self, rival: Floats) -> float:
-        """The likelihood ratio against a rival that is an exchange away, where rounds have
-        levels.
+        """Return the log-likelihood ratio against a rival that is one exchange away.
+
+        This is the ratio for plays with batch effects; 0 if no complete block connects the two
+        arms.
         """
         best, blocks = self.told.state.leader, self.history.stats.batch
         i, j = (arms_of(one)[:1] for one in (best - rival, rival - best))
@@ -238,13 +255,17 @@ class Monitor:
         ratio = 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
         if self.problem.rewards.variance_known:
             return ratio
-        ahead, after = blocks.noise[:, 0]  # of which `variance` takes one
+        ahead, after = blocks.noise[:, 0]  # `variance` uses one of them
         degrees = after if after > 0.5 * ahead else ahead
         return restricted(ratio / blocks.variance(), float(degrees))
 
     def single_replicate_arms(self, arms: Iterable[int]) -> list[list[Any]]:
-        """Of some arms, those that have one value: the arm, the value, its round, and whether it is
-        data from outside.
+        """Return those of some arms that have a single value.
+
+        Returns
+        -------
+        list of list
+            For each arm: the arm, the value, its round, and True for data from outside.
         """
         one = [int(a) for a in sorted(arms) if self.history.stats.counts[a] == 1.0]
         if not one:
@@ -259,12 +280,12 @@ class Monitor:
         ]
 
     def leader(self) -> list[int]:
-        """The arms of the leading answer; none while nothing is known."""
+        """Return the arms of the leading answer; none while nothing is known."""
         known = self.compared and self.history.stats.counts.any()
         return np.flatnonzero(self.told.state.leader > 0.5).tolist() if known else []
 
     def facts(self, why: str = "running") -> dict[str, Any]:
-        """Return what is known now, as plain data."""
+        """Return what is known now as plain data, with the reason for the end of the study."""
         history, best = self.history, self.told.state.leader
         evidence, rival = self.weakest()
         have, needed = self.shown(evidence, rival)

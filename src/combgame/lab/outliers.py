@@ -1,49 +1,50 @@
-"""Outliers: values that are hard to believe, among all values of an arm and within plays.
+r"""Outliers: a heuristic for people to look at, which has no influence on stopping.
 
-Values that stand out within plays, where plays have levels of their own.
-
-A value is mu_a + b_t + noise, where nothing is known of the levels b_t. So it is compared with what
-all others let expect, by least squares on arms and plays: its residual without itself, in standard
-errors. A level takes up none of that, however high it is. Where the noise is Gaussian, this is
-standard normal for a stated sigma, and Student's t for one that is not known, with the residuals'
-degrees of freedom less one (R. D. Cook and S. Weisberg, *Residuals and Influence in Regression*,
-1982, section 2.2). The one that is farthest is left out, and the others are compared anew.
-
-Where sigma is not known, one mistake hides another in it, so several are left out before it is said
-that none stands out (B. Rosner, Technometrics 25, 1983).
-
-Of some values nothing tells which is off: of the two of a play that has no others, for one. Then
-all are named that are about as far from the others of their play. A value without which an arm, or
-a play, would not be connected with the rest fits anything; it is compared with the other values of
-its play alone, and so are all while no residual tells of a sigma that is not known.
-
-Values that are hard to believe. A heuristic for people to look at: it says so, and has no part
-in stopping.
-
-Of every arm the smallest and the largest value are kept (`far`), each with how many values it is
-the mean of and its round. Each is compared with the mean of the arm's other values. Without any
-mistake, and for Gaussian values, some value is doubted at a given look with probability at most
-`ALARM`, whatever their number N:
+**Values compared with those of the same arm.** The smallest and the largest value of each arm are
+kept (`far`), each with the number of values of which it is the mean, and its round. Each is
+compared with the mean of the arm's other values. Without errors, and for Gaussian values, some
+value is named at a given look with probability at most `ALARM`, whatever the number N of values:
 
     sigma known      |x - mean| > sqrt(2 ln(2 N / ALARM)) standard errors, a union bound over the
                      N values
     sigma unknown    |x - mean| > the quantile of Student's t with the others' degrees of freedom,
-                     in standard errors that are estimated from the others, or, if that is more,
+                     in standard errors that are estimated from the others or, if that is more,
                      from the median arm. An arm with two values has one other: then the variance
                      is the median arm's alone, with 0.4 times all arms' degrees of freedom (the
-                     median of k arms is about as likely to be far too small as a variance with half
-                     of them)
+                     median of k arms is about as likely to be far too small as a variance with
+                     half of them)
 
-Of two values that do not fit either may be wrong; the one that is far from the other arms' means,
-where only one is, is named alone.
+If two values do not fit, either may be wrong; if only one of them is far from the other arms'
+means, that one alone is named.
 
-The only value of an arm has no others of its own, and its mean may be anything. It is doubted all
-the same, at once, if it is more than `ALONE` times as far from the middle of what the other arms
-have as these are apart, or from 0, or as sigma is large: 1e9 beside 0.4 and 0.6. If sigma is not
-known, that takes `ENOUGH` other arms with values: of fewer, all may be near 0 by chance, and then
-any other one looks far away. No rate is known for it.
+The only value of an arm has no others of its own, and its mean may be anything. It is named
+nevertheless if its distance from the median of the other arms' means is more than `ALONE` times the
+largest of three scales: the range of these means, their distance from 0, and sigma (for example 1e9
+beside 0.4 and 0.6). If sigma is unknown, this requires `ENOUGH` other arms with values: fewer may
+all be near 0 by chance, and then any other one looks far away. No error rate is known for this
+rule.
 
-Where plays have levels, values are compared within plays (`outliers`), with the same `ALARM`.
+**Values within plays.** If plays have batch effects, values are compared within plays, with the
+same `ALARM`. A value is mu_a + b_t + noise, where nothing is known of the batch effects b_t. It is
+compared with the prediction from all other values, by least squares on arms and plays: its residual
+without itself, in standard errors. A batch effect does not change it, however large it is. For
+Gaussian noise, the residual is standard normal if sigma is stated, and has Student's t distribution
+with the residuals' degrees of freedom less one if sigma is unknown [1]_. The farthest value is left
+out, and the others are compared anew.
+
+If sigma is unknown, one outlier hides another by inflating the estimate, so several are left out
+before it is decided that none stands out [2]_.
+
+Some data do not show which value is wrong: for example, which of the two values of a play without
+others. Then all values are named that are about as far from the others of their play. A value
+without which an arm or a play would not be connected with the rest fits anything; it is compared
+with the other values of its play alone. So are all values as long as no residual contributes to an
+unknown sigma.
+
+References
+----------
+.. [1] R. D. Cook and S. Weisberg. *Residuals and Influence in Regression*. 1982, section 2.2.
+.. [2] B. Rosner. Technometrics 25, 1983.
 """
 
 import math
@@ -59,28 +60,53 @@ from ..problem import Problem
 from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions
 
-FREE = 1e-6  # share of a value that its residual has, from which on it is compared
-TIED = 1e-6  # by less than that of their standard errors, values are equally far
-NEAR = 10.0  # of values of which nothing tells which is off, those that much nearer are believed
+FREE = 1e-6  # least share of a value in its residual with which it is compared
+TIED = 1e-6  # relative difference below which values are equally far
+NEAR = 10.0  # of tied values, those nearer by this factor are considered correct
 MOST = 20  # values that are named
-EVERY = 10  # degrees of freedom of the residuals, for each value after the first that is left out
+EVERY = 10  # degrees of freedom of the residuals per value that is left out after the first
 
 
 class OutlierRule(NamedTuple):
-    """A value that stands out. errors: standard errors from what others let expect, or, if `alone`,
-    how many times as far from the others of its play as values within plays are apart.
+    """A value that stands out within its play.
+
+    Attributes
+    ----------
+    at : int
+        Index of the value.
+    errors : float
+        Distance from the prediction in standard errors or, if ``alone``, the distance from the
+        others of its play as a multiple of the usual distance within plays.
+    alone : bool
+        True if the value was compared with the others of its play only.
+    expected : float
+        Prediction from the other values.
+    instead : tuple of int
+        Other values that may be the wrong one.
     """
 
-    at: int  # its place among the values
+    at: int
     errors: float
     alone: bool
     expected: float
-    instead: tuple[int, ...]  # others that may be the one that is off
+    instead: tuple[int, ...]
 
 
 class Values(NamedTuple):
-    """Those of all plays: numbers of plays from 0 on, arms, means, and of how many values; what
-    tells of noise with weight 1/sigma^2.
+    """The values of all plays.
+
+    Attributes
+    ----------
+    play : ndarray of int
+        Plays, numbered from 0 on.
+    arm : ndarray of int
+        Arms.
+    x : ndarray
+        Means.
+    n : ndarray
+        Number of values of each mean.
+    weight : ndarray
+        Weights ``n / sigma^2``.
     """
 
     play: Ints
@@ -90,14 +116,14 @@ class Values(NamedTuple):
     weight: Floats
 
     def only(self, which: Ints) -> "Values":
-        """Some of them, by their places."""
+        """Return some of the values, by their indices."""
         return Values(
             self.play[which], self.arm[which], self.x[which], self.n[which], self.weight[which]
         )
 
 
 def gathered(problem: Problem, plays: Mapping[int, Floats]) -> Values:
-    """plays: by number, rows of arms, means, and of how many values."""
+    """Return the values of plays by number, each an array with rows of arms, means, and numbers."""
     precision = problem.precision()
     if precision is None or not plays:
         none = np.zeros(0)
@@ -108,17 +134,17 @@ def gathered(problem: Problem, plays: Mapping[int, Floats]) -> Values:
 
 
 class _Fit(NamedTuple):
-    rest: Floats  # the residuals
-    free: Floats  # the share of each value that is left in its residual
+    rest: Floats  # residuals
+    free: Floats  # share of each value that remains in its residual
     degrees: float
 
 
 def _fit(one: Values, d: int) -> _Fit:
-    """Least squares on arms and plays."""
+    """Fit arms and plays by least squares."""
     plays = int(one.play.max()) + 1
     shares, total = np.zeros((plays, d)), np.bincount(one.play, one.weight, plays)
     np.add.at(shares, (one.play, one.arm), one.weight)
-    shares /= np.maximum(total, 1e-300)[:, None]  # of an arm in the mean of a play
+    shares /= np.maximum(total, 1e-300)[:, None]  # of arms in the means of plays
     middle = np.bincount(one.play, one.weight * one.x, plays) / np.maximum(total, 1e-300)
     y = one.x - middle[one.play]
     network = np.diag(np.bincount(one.arm, one.weight, d)) - (shares.T * total) @ shares
@@ -138,11 +164,24 @@ def _fit(one: Values, d: int) -> _Fit:
 def outliers(
     values: Values, d: int, known: bool, least: float, alarm: float, alone: float, enough: int
 ) -> list[OutlierRule]:
-    """The values that stand out, in the order in which they were left out.
+    """Return the values that stand out, in the order in which they were left out.
 
-    known: whether sigma is; least: by how much values vary at least, in 1/sqrt(weight), if it is
-    not; alarm: the chance with which each value may be named though all are right; alone: see
-    `OutlierRule`; enough: other values that are needed for that, if sigma is not known.
+    Parameters
+    ----------
+    values : Values
+        Values of all plays.
+    d : int
+        Number of arms.
+    known : bool
+        True if sigma is known.
+    least : float
+        Lower bound of the variation, in 1/sqrt(weight), if sigma is unknown.
+    alarm : float
+        Probability with which each value may be named although all are correct.
+    alone : float
+        Multiple of the usual distance beyond which a value stands out in its play.
+    enough : int
+        Number of other values that this requires if sigma is unknown.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -185,8 +224,9 @@ def outliers(
 
 
 def _apart(one: Values, k: int) -> tuple[float, float, int]:
-    """How far a value is from the middle of the others of its play, how far these are apart, and
-    how many they are.
+    """Return a value's distance from the others of its play, their range and number.
+
+    The distance is that from their median.
     """
     others = one.x[(one.play == one.play[k]) & (np.arange(one.x.size) != k)]
     if not others.size:
@@ -197,7 +237,7 @@ def _apart(one: Values, k: int) -> tuple[float, float, int]:
 def _lonely(
     values: Values, kept: Ints, d: int, least: float, enough: int, alone: float
 ) -> list[OutlierRule]:
-    """Of values that fit anything, those that are far from the others of their play."""
+    """Return the values that fit anything and are far from the others of their play."""
     if kept.size < 2:
         return []
     one = values.only(kept)
@@ -229,22 +269,44 @@ ALONE = 100.0
 
 
 class Outlier(NamedTuple):
-    """A value that is implausible under the model, and by how many standard errors."""
+    """A value that is hard to believe; print it to read it.
 
-    round: int  # or the number of data from outside
+    Attributes
+    ----------
+    round : int
+        Round, or number of the data from outside.
+    arm : int
+        Index of the arm.
+    name : str
+        Name of the arm.
+    value : float
+        The value.
+    n_reference : int
+        Number of values with which it is compared; 0 if it is the only value of its arm, and
+        compared with other arms.
+    z_score : float
+        Distance in standard errors; for an only value, a multiple of the usual distance.
+    external : bool
+        True for data from outside.
+    within : bool
+        True if it was compared within its round, because plays have batch effects.
+    instead : tuple of str
+        Arms whose value may be the wrong one instead.
+    """
+
+    round: int
     arm: int
     name: str
     value: float
-    n_reference: (
-        int  # values of the arm that it is compared with; 0: it is compared with other arms
-    )
-    z_score: float  # standard errors; how many times as far as others, if it is the only one
-    external: bool = False  # whether it is data from outside
-    within: bool = False  # compared within its round, because rounds have levels of their own
-    instead: tuple[str, ...] = ()  # arms of which a value may be the one that is off
+    n_reference: int
+    z_score: float
+    external: bool = False
+    within: bool = False
+    instead: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> Message:
+        """Return a message about the value, and what to do if it is wrong."""
         if self.within:
             return self._within
         text = "Data from outside, number {round}" if self.external else "Round {round}"
@@ -267,7 +329,7 @@ class Outlier(NamedTuple):
 
     @property
     def _within(self) -> Message:
-        """The same where rounds have levels of their own."""
+        """Return the message for a value that was compared within its round."""
         text = "Round {round}, arm {name}: {value:g} is "
         if self.n_reference:
             text += "{z_score:,.3g}" if self.z_score < 1000.0 else "more than 1,000"
@@ -284,11 +346,11 @@ class Outlier(NamedTuple):
         return Message("doubtful-within", text, remedy=remedy, **known, retract=retract)
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """What is doubted, and what to do, as a surface says it."""
+        """Return the message as text."""
         return self.sentence.render(surface)
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data: its fields, and what is said of it."""
+        """Return the attributes and the message as plain data."""
         return {**self._asdict(), **self.sentence.to_data(surface)}
 
     def __str__(self) -> str:
@@ -296,8 +358,9 @@ class Outlier(NamedTuple):
 
 
 def _believed(doubtful: Any, stats: Statistics, value: Floats) -> Any:
-    """bool[2, d]: of an arm both of whose ends are doubtful, the end that is near the other arms'
-    means, if the other is ten times as far from them.
+    """Return the ends that are correct where both ends of an arm are doubtful, of shape (2, d).
+
+    An end is considered correct if the other one is ten times as far from the other arms' means.
     """
     near, both = np.zeros_like(doubtful), doubtful.all(axis=0)
     for a in np.flatnonzero(both):
@@ -309,8 +372,10 @@ def _believed(doubtful: Any, stats: Statistics, value: Floats) -> Any:
 
 
 def _alone(problem: Problem, stats: Statistics, value: Floats, only: Any) -> Floats:
-    """float64[d]: how many times as far from the other arms as these are from each other; 0 for
-    arms with several values. value: of arms with one; only: which they are.
+    """Return the distance of arms with an only value from the other arms, of shape (d,).
+
+    The unit is the usual distance. The result is 0 for arms with several values. ``value`` has the
+    only values, and ``only`` marks their arms.
     """
     times, told = np.zeros(only.size), stats.counts > 0.0
     spread = (
@@ -329,7 +394,7 @@ def _alone(problem: Problem, stats: Statistics, value: Floats, only: Any) -> Flo
 
 
 def among(problem: Problem) -> str:
-    """With which values each is compared: those of its "arm" or "round"; "": with none."""
+    """Return the unit within which values are compared: "arm", "round", or "" for none."""
     if problem.rewards.has_batch_effect():
         return "round"
     return "arm" if Assumption.NORMAL in claimed_assumptions(problem.rewards) else ""
@@ -338,8 +403,20 @@ def among(problem: Problem) -> str:
 def doubts(
     problem: Problem, stats: Statistics, far: Floats, most: int = SHOWN, scale: float = 1.0
 ) -> tuple[Outlier, ...]:
-    """The values that are hard to believe, the hardest first; of an arm only the harder of its
-    ends. scale: by how much values vary more than stated.
+    """Return values that are hard to believe, the most extreme first, at most one per arm.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of the study.
+    stats : Statistics
+        Statistics of the values.
+    far : ndarray of shape (2, 3, d)
+        Result of `History.extremes`.
+    most : int
+        Maximal number of outliers.
+    scale : float, default=1.0
+        Factor by which values vary more than stated.
     """
     if among(problem) != "arm":
         return ()
@@ -373,7 +450,7 @@ def doubts(
             errors = off / np.sqrt(variance * (1.0 + 1.0 / others))
             freedom = np.where(others > 1.0, others - 1.0, 0.4 * degrees.sum())
             bar = -stdtrit(np.maximum(freedom, 0.4), 0.5 * ALARM / max(total, 1.0))
-    # NaN: an arm all of whose values are equal
+    # NaN for an arm whose values are all equal
     errors = np.where((others > 0.0) & (errors == errors), errors, 0.0)
     doubtful = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
     doubtful &= ~_believed(doubtful, stats, value)
@@ -399,8 +476,18 @@ def doubts(
 def doubts_within(
     problem: Problem, plays: Mapping[int, Floats], known: bool, most: int = SHOWN
 ) -> tuple[Outlier, ...]:
-    """The same where plays have levels. plays: see `outliers.gathered`; known: whether sigma is
-    stated, and nothing contradicts it.
+    """Return values that are hard to believe within their plays, if plays have batch effects.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem of the study.
+    plays : mapping of int to ndarray
+        Values by round; see `gathered`.
+    known : bool
+        True if sigma is stated and not contradicted.
+    most : int
+        Maximal number of outliers.
     """
     values, numbers = gathered(problem, plays), list(plays)
     alarm = ALARM / max(float(values.n.sum()), 1.0)

@@ -1,9 +1,8 @@
-"""What to ask next: the sampling rule, under a permutation of the arms, with the rounds that are
-out.
+"""The choice of the next round: the sampling rule, with the pending rounds, on permuted arms.
 
-What is chosen is a function of the events before it, so every process that folds the same events
-has the same rule in the same state. `StudyState` takes a history, a policy and a monitor from event
-to event.
+Each choice is a function of the events before it, so every process that applies the same events
+has the same rule in the same state. `StudyState` applies events to a history, a policy and a
+monitor.
 """
 
 import math
@@ -34,13 +33,24 @@ from .settings import StudySettings
 
 @dataclass
 class InitialDesign:
-    """The rounds of a start: those that no value has had a part in choosing."""
+    """The rounds of the initial design, which were chosen before any value was seen.
+
+    Attributes
+    ----------
+    rounds : set of int
+        Numbers of the rounds.
+    lasts : bool
+        True if more rounds may belong to the initial design.
+    kept : dict of int to ndarray
+        Values of the rounds that have ended, as `values_in` returns them.
+    found : VarianceComponents or None
+        Variance components of the rounds, once all have ended.
+    """
 
     rounds: set[int] = field(default_factory=set)
-    lasts: bool = True  # more of them may come
-    # the values of those that have ended: rows of arms, means, and of how many values
+    lasts: bool = True
     kept: dict[int, Floats] = field(default_factory=dict)
-    found: VarianceComponents | None = None  # of them, when it was over
+    found: VarianceComponents | None = None
 
     def keep(self, record: RoundRecord) -> None:
         """Keep the values of a round that has ended."""
@@ -48,9 +58,7 @@ class InitialDesign:
             self.kept[record.number] = values_in(record)
 
     def settle(self, problem: Problem) -> VarianceComponents | None:
-        """Return the squares of its rounds, once it is over, after which its rounds are
-        forgotten.
-        """
+        """Return the variance components, once all rounds have ended, and forget the rounds."""
         if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
             self.found = VarianceComponents(0.0, 0, 0.0, 0)
             if may_lack_levels(problem):
@@ -61,17 +69,17 @@ class InitialDesign:
         return self.found
 
     def plain(self) -> list[Any]:
-        """All but its values, as JSON can carry it."""
+        """Return everything but the values, as data that JSON can represent."""
         sizes = [(number, one.shape[1]) for number, one in self.kept.items()]
         return [sorted(self.rounds), self.lasts, sizes, self.found]
 
     def values(self) -> Floats:
-        """Those of all its rounds, one after the other."""
+        """Return the values of all rounds, concatenated, as an array of shape (3, n)."""
         return np.concatenate([np.zeros((3, 0)), *self.kept.values()], axis=1)
 
     @classmethod
     def of(cls, plain: list[Any], values: Floats) -> "InitialDesign":
-        """What `plain` and `values` said."""
+        """Return the design that `plain` and `values` describe."""
         rounds, lasts, sizes, found = plain
         parts = np.split(values, np.cumsum([n for _, n in sizes])[:-1], axis=1)
         kept = {number: part for (number, _), part in zip(sizes, parts, strict=False)}
@@ -84,11 +92,10 @@ class Policy:
     Attributes
     ----------
     ahead : ProblemState
-        What the rule looks at: the values that were told and those that are pending, under the
-        permutation.
+        Statistics that the rule uses: the reported and the pending values, with permuted arms.
     block : list of int
-        Where plays have levels: the block of the round that was chosen last, by its first round
-        and its size.
+        If plays have batch effects: the block of the last chosen round, as its first round and its
+        size.
     """
 
     def __init__(self, setting: StudySettings, history: History, engine: str) -> None:
@@ -105,7 +112,7 @@ class Policy:
         self.bound = self.numbers.rule.bind(self.numbers.problem)
         self.rule, self.start = self.bound.start_run(self.rng)
         self._ours, self._foreign = trusted(self.rule), foreign(setting.chosen)
-        self._wrote: Floats | None = None  # by a rule of the user's, when it chose last
+        self._wrote: Floats | None = None  # the last action of a user's own rule
         self.reset_stopping(setting.delta)
 
     def reset_stopping(self, delta: float) -> None:
@@ -119,19 +126,24 @@ class Policy:
     def choose(self, wanted: int = 1, most: int | None = None) -> tuple[int, ...]:
         """Choose the action of the next new round.
 
-        Pending rounds count as seen, with the means that their arms have now.
+        Pending rounds count as observed, with the current means of their arms.
 
         Parameters
         ----------
         wanted : int, default=1
             Number of rounds that are asked for together, this one included. They become a block if
-            plays have levels.
+            plays have batch effects.
         most : int, optional
-            The most rounds that a block may have. Defaults to those that the budget leaves.
+            Maximal number of rounds in a block. Defaults to the remaining budget.
+
+        Returns
+        -------
+        tuple of int
+            Arms of the round, ascending.
         """
         try:
             return self._choose(wanted, most)
-        except Exception:  # perhaps of a user's own code, which is then said in a sentence
+        except Exception:  # errors of a user's own code get a message
             with own_errors(), own_bounds(self.ahead.kernel, self.rule):
                 raise
 
@@ -142,12 +154,12 @@ class Policy:
         current = self._plan_block(wanted, most)
         if history.asked < len(self.start) and not history.prior:
             self._mark_initial()
-            self.ahead.recommend()  # a judge may remember the last rival
+            self.ahead.recommend()  # a stopping rule may remember the last rival
             self._commit_block(current, max(len(self.start) - history.asked, wanted))
             row = [int(a) for a in self.start[history.asked] if a >= 0]
             if self._foreign:
                 self._wrote = vector(row, len(order))
-            return tuple(sorted(int(order[a]) for a in row))  # line 1: INIT
+            return tuple(sorted(int(order[a]) for a in row))  # line 1 of Algorithm 1
         if (lack := self._missing()).any():
             self._mark_initial()
             self.ahead.kernel.actions.argmax(lack, self.ahead.state.action)
@@ -159,21 +171,24 @@ class Policy:
         return tuple(sorted(order[self.ahead.state.action > 0.5].tolist()))
 
     def check_choice(self) -> None:
-        """A sentence where a rule of the user's has just chosen what cannot be played. (What it
-        chose before is as it was asked.)
+        """Raise an error if a user's own rule has just chosen an action that cannot be played.
+
+        Rounds that it chose earlier stay as they were assigned.
         """
         if self._wrote is not None:
             mine, plays = self.numbers, self.history.plays
             check_action(mine.rule, mine.problem.actions, self._wrote, plays)
 
     def variance_components(self) -> VarianceComponents | None:
-        """Return those of the start, once it is over; None also after a retraction, when what is
-        left of it was perhaps chosen by its values.
+        """Return the variance components of the initial design, once it is over.
+
+        After a retraction the result is None: the remaining rounds may have been selected by their
+        values.
         """
         return None if self.history.n_changes else self.initial_design.settle(self.setting.problem)
 
     def _see_pending(self) -> None:
-        """Write what was told and what is pending into `ahead`."""
+        """Write the reported and the pending values into `ahead`."""
         told, stats, order = self.history.stats, self.ahead.stats, self.numbers.order
         counts, pending = told.counts[order], self.history.pending[order]
         stats.counts[:], stats.sums[:], stats.compensation[:] = (
@@ -193,17 +208,19 @@ class Policy:
         stats.n_rounds[0] = self.history.plays
 
     def _missing(self) -> Floats:
-        """How many values of each arm are missing before the rule may choose: values that went
-        missing, `min_replicates`, or a start that old data shorten.
+        """Return the number of values of each arm that are missing before the rule may choose.
+
+        The reasons are missing results, `min_replicates`, or an initial design that old data
+        shorten.
         """
         history, order, counts = self.history, self.numbers.order, self.ahead.stats.counts
         needed = history.required[order] > 0.0
-        if history.starting:  # what came beyond what was asked for changes nothing of the start
+        if history.starting:  # values beyond those that were asked for do not shorten it
             lack = np.maximum(history.required - history.n_received, 0.0)[order]
         else:
             lack = np.maximum(max(self.setting.min_replicates, 1) - counts, 0.0) * needed
         if not lack.any() and (history.stats.counts[order][needed] == 0.0).any():
-            # nothing to go by yet: the first batch goes evenly over the arms
+            # nothing is known yet: the first batch is spread evenly over the arms
             lack = np.where(needed, counts[needed].max() - counts + 1.0, 0.0)
         return lack
 
@@ -215,19 +232,17 @@ class Policy:
         while not self._advise(self.ahead.kernel, self.rule, stats, state, self.rng):
             larger = again_larger(*larger, 0, self.rule)
             self.rule = self.bound.resize(self.rule)
-        if not self._ours:  # plays of a block must be fixed, and who knows
+        if not self._ours:  # a user's own rule may not fix the plays of a block
             stats.batch.left[0] = 0
             self._wrote = state.action.copy()
 
     def _mark_initial(self) -> None:
-        """The round that is chosen belongs to the start, if that lasts."""
+        """Add the round that is being chosen to the initial design, if that lasts."""
         if self.initial_design.lasts:
             self.initial_design.rounds.add(self.history.last + 1)
 
     def _plan_block(self, wanted: int, most: int | None) -> list[int] | None:
-        """Where plays have levels: what the rule is to know of blocks; the one that is being
-        asked.
-        """
+        """Prepare the batch estimator, and return the block that is being assigned, if any."""
         history, order, blocks = self.history, self.numbers.order, self.ahead.stats.batch
         if blocks.precision.size == 0:
             return None
@@ -247,7 +262,7 @@ class Policy:
         return None
 
     def _commit_block(self, current: list[int] | None, size: int) -> None:
-        """The block of the round that was chosen: the one that is being asked, or a new one."""
+        """Set the block of the chosen round: the one that is being assigned, or a new one."""
         blocks = self.ahead.stats.batch
         if blocks.precision.size > 0:
             fresh = [self.history.last + 1, min(max(size, 1), int(blocks.wanted[1]) or 1)]
@@ -255,37 +270,57 @@ class Policy:
 
 
 class StudyState:
-    """History, policy and monitor of a study, which go from event to event together.
+    """History, policy and monitor of a study, which process its events together.
 
     Parameters
     ----------
-    setting : Setting
-        What determines the study.
+    setting : StudySettings
+        Settings of the study.
     engine : str, default="auto"
         "python" or "compiled"; "auto" compiles only large problems.
     whole : bool, default=False
-        Whether the history keeps the rounds that have ended.
+        If True, the history keeps the rounds that have ended.
+
+    Attributes
+    ----------
+    history : History
+        The results and rounds.
+    policy : Policy
+        The sampling rule.
+    monitor : Monitor
+        The stopping rule.
+    differences : list of dict
+        Assigned rounds that the policy would not choose now.
     """
 
     def __init__(self, setting: StudySettings, engine: str = "auto", whole: bool = False) -> None:
         problem = setting.problem.as_maximisation
-        self.setting, self.problem = setting, problem  # that of the game
+        self.setting, self.problem = setting, problem  # as a maximisation
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         group, pivot = problem.rewards.variance_groups(problem.d), setting.problem.reflection
         self.history = History(problem.d, whole, group, setting.first(), pivot, problem.precision())
         self.policy = Policy(setting, self.history, self.engine)
         self.monitor = Monitor(setting, self.history, self.engine)
-        self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
+        self.differences: list[dict[str, Any]] = []
 
     def apply(
         self, event: Event, past: HistoryReader | None = None, chosen: bool = False
     ) -> EventEffect:
-        """Go on by one event.
+        """Process one event.
 
         Parameters
         ----------
+        event : Event
+            The next event.
+        past : HistoryReader, optional
+            Access to the events before it.
         chosen : bool, default=False
-            Whether `policy.choose` has just chosen what the event asks.
+            True if `policy.choose` has just chosen the round that the event assigns.
+
+        Returns
+        -------
+        EventEffect
+            What the event requires of the stopping rule.
         """
         history, monitor = self.history, self.monitor
         if not chosen and (asked := new_round(event)) is not None:
@@ -302,12 +337,12 @@ class StudyState:
             monitor.certify(event)
         elif effect is not EventEffect.NOTHING and not event.data.get("more"):
             monitor.evaluate(event, effect)
-            if monitor.due and not event.version:  # from before certificates were events
+            if monitor.due and not event.version:  # early versions stored no certificates
                 monitor.certify(event._replace(data=monitor.certificate()))
         return effect
 
     def _choose_again(self, event: Event, asked: list[int]) -> None:
-        """Bring the policy where it was when it chose a round, and note what it would ask now."""
+        """Bring the policy to the state after an assigned round, and note a different choice."""
         first, size = event.data.get("block") or (0, 1)
         block = (size, size) if first == event.round else ()
         now = self.policy.choose(*block)
@@ -315,12 +350,12 @@ class StudyState:
             self.differences.append({"round": event.round, "asked": tuple(asked), "now": now})
 
     def reset_stopping(self) -> None:
-        """Judge, and choose, at the delta that is left after the changes so far."""
+        """Evaluate and choose at the delta that is left after the changes so far."""
         self.monitor.reset_stopping()
         self.policy.reset_stopping(self.monitor.delta)
 
     def phase(self, at: float) -> str:
-        """ "running", "certified", "budget", "deadline" or "by hand", at a moment."""
+        """Return "running", "certified", "budget", "deadline" or "by hand" at a time."""
         history, deadline = self.history, self.history.limits["deadline"]
         if self.monitor.ended is not None:
             return str(self.monitor.ended["why"])
@@ -331,8 +366,8 @@ class StudyState:
     def complete_end(self) -> dict[str, Any] | None:
         """Return what was known when the study stopped, or None.
 
-        What takes long to compute is left out until somebody asks for it, but not for longer than
-        until the next event, after which it could not be told any more.
+        Details that take long to compute are added on the first call, at the latest before the next
+        event, after which they could not be computed any more.
         """
         ended = self.monitor.ended
         if ended is not None and "margin" not in ended:
@@ -340,9 +375,7 @@ class StudyState:
         return ended
 
     def ending(self, why: str) -> dict[str, Any]:
-        """Return what was known when the study stopped; or what is known now, of one that a limit
-        has stopped.
-        """
+        """Return what was known at the end; if a limit stopped the study, what is known now."""
         if (ended := self.complete_end()) is not None:
             return ended
         facts = self.monitor.facts(why)

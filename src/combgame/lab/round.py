@@ -1,4 +1,4 @@
-"""A round: the values of its arms, as the history keeps it, and as whoever measures it sees it."""
+"""Rounds: as the history keeps them, and as the client who measures them sees them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from ..engine.state import Floats
 from ..problem import Problem
 from ..tables import LETTERS
 
-# as JSON has it; a mean of n values is {"mean": ..., "n": ...}; None in a list: a replicate that
-# is missing
+# A result as in JSON: a value, a list of replicates (None if one is missing), a mean of n values
+# as {"mean": ..., "n": ...}, or None if the result is missing.
 Entry = None | float | list[float | None] | dict[str, float]
-MOST_VALUES = 2**53  # values in one mean
+MOST_VALUES = 2**53  # in one mean
 
 
 def pulls(entry: Entry) -> Iterator[tuple[float, int]]:
-    """The values as (mean, of how many)."""
+    """Yield the values of an entry as pairs (mean, number of values)."""
     if isinstance(entry, dict):
         yield entry["mean"], int(entry["n"])
     elif isinstance(entry, list):
@@ -28,9 +28,10 @@ def pulls(entry: Entry) -> Iterator[tuple[float, int]]:
 
 
 def split(entry: Entry, asked: int) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
-    """The values, as `pulls` gives them, in two parts: the first `asked` of them, whose number was
-    fixed before any was seen, and those beyond. A mean of more values than were asked for does not
-    tell which were the first, so all of it is beyond.
+    """Split an entry into the values that were asked for and those beyond.
+
+    The number of the first ``asked`` values was fixed before any of them was seen. A mean of more
+    values than were asked for does not tell which were the first, so all of it is beyond.
 
     >>> split([0.7, None, 0.4, 0.3], 2)
     ([(0.7, 1)], [(0.4, 1), (0.3, 1)])
@@ -44,7 +45,7 @@ def split(entry: Entry, asked: int) -> tuple[list[tuple[float, int]], list[tuple
 
 
 def entry_of(parts: list[tuple[float, int]]) -> Entry:
-    """An entry that has these values, as `pulls` gives them.
+    """Return an entry with these values, given as pairs (mean, number of values).
 
     >>> entry_of([(0.7, 1)]), entry_of([(0.7, 1), (0.4, 1)]), entry_of([(0.5, 3)])
     (0.7, [0.7, 0.4], {'mean': 0.5, 'n': 3})
@@ -56,7 +57,7 @@ def entry_of(parts: list[tuple[float, int]]) -> Entry:
 
 
 def gaps(entry: Entry, asked: int) -> int:
-    """How many values are missing: of those that were asked for, and of a list.
+    """Return the number of missing values: of those that were asked for, and of a list.
 
     >>> gaps(None, 2), gaps(0.7, 2), gaps([0.7, None], 1), gaps({"mean": 0.5, "n": 4}, 3)
     (2, 1, 1, 0)
@@ -67,12 +68,12 @@ def gaps(entry: Entry, asked: int) -> int:
 
 
 def values_of(entry: Entry) -> int:
-    """How many values an entry stands for."""
+    """Return the number of values that an entry represents."""
     return sum(n for _, n in pulls(entry))
 
 
 def fingerprint(values: Mapping[int, Entry]) -> str:
-    """The same for the same values of the same arms, in whatever order they come."""
+    """Return a hash of the values of arms that does not depend on their order."""
 
     def plain(entry: Any) -> Any:
         if isinstance(entry, dict):
@@ -84,55 +85,108 @@ def fingerprint(values: Mapping[int, Entry]) -> str:
 
 
 class RecordedValue(NamedTuple):
-    """What was told of an arm in a round."""
+    """A result of an arm in a round.
 
-    entry: Entry  # None: it is missing
-    seq: int  # the event that says so
-    at: float | None  # when; None: nobody said so, but the round ended without it
-    anew: bool = False  # in the place of a value that was retracted
+    Attributes
+    ----------
+    entry : Entry
+        The result; None if it is missing.
+    seq : int
+        Number of the event that reports it.
+    at : float or None
+        Time of the report; None if the round ended without a result for this arm.
+    anew : bool
+        True if it replaces a value that was retracted.
+    """
+
+    entry: Entry
+    seq: int
+    at: float | None
+    anew: bool = False
 
 
 @dataclass
 class RoundRecord:
-    """A round, or data from outside under the number of a round, and what stands in it."""
+    """A round with its results, or data from outside under the number of a round.
+
+    Attributes
+    ----------
+    number : int
+        Number of the round.
+    arms : list of int
+        Arms of the round.
+    asker : str or None
+        Client who asked for the round last, or who added the data from outside.
+    asked : float
+        Time of the last assignment.
+    until : float or None
+        End of the lease, if there is one.
+    outside : bool
+        True for data from outside.
+    replicates : int
+        Number of values of each arm that was fixed before any of them was seen. Values beyond it do
+        not count everywhere.
+    told : dict of int to RecordedValue
+        Results by arm.
+    entered : set of int
+        Arms that ever had a result, even if it was retracted.
+    gone : dict of int to int
+        Arms that were retracted since their last result, and the event that retracted them.
+    again : set of int
+        If the round has ended: arms retracted since, which may be reported anew.
+    waiting : bool
+        True if the round failed and will be assigned again.
+    touched : bool
+        True if the round ever had a result, even if it was retracted.
+    over : bool
+        True if the round has ended.
+    rest : {"open", "failed", "missing"}
+        State of the arms without a result.
+    since : int
+        Number of the event that set ``rest``.
+    block : list of int
+        If plays have batch effects: number of the first round of its block, and size of the block.
+    plays : int
+        If plays have batch effects: number of times that the round was assigned to be measured
+        anew, plus one.
+    born : list of float or None
+        Number and time of the event that asked for the round first, or for its present play; None
+        for data from outside.
+    weights : list of float
+        Weight of a value of each arm (`Statistics.add_weighted`), fixed when the round was
+        assigned. The weights are correct in a history that contains every round.
+    steady : bool
+        True if the round was fixed before any value was seen, so it is part of the initial design.
+    """
 
     number: int
     arms: list[int]
-    asker: str | None  # who asked for it last, or observed it
-    asked: float  # when
-    until: float | None = None  # the end of its lease; None: it has none
-    outside: bool = False  # data from outside
-    # values of each arm whose number was fixed before any of them was seen; what is told beyond
-    # them does not count everywhere
+    asker: str | None
+    asked: float
+    until: float | None = None
+    outside: bool = False
     replicates: int = 1
     told: dict[int, RecordedValue] = field(default_factory=dict)
-    # arms of which something was ever told, even if it was retracted
     entered: set[int] = field(default_factory=set)
-    # arms that were retracted since they were told, and by which event
     gone: dict[int, int] = field(default_factory=dict)
-    # if it has ended: arms retracted since, which may be told anew
     again: set[int] = field(default_factory=set)
-    waiting: bool = False  # it failed, and is to be asked again
-    touched: bool = False  # something was told of it, even if it was retracted
-    over: bool = False  # it has ended
-    rest: str = "open"  # how the arms stand that nobody told: "open", "failed" or "missing"
-    since: int = 0  # the event that says so
-    # where plays have levels: the number of the first round of its block, and how many it has
+    waiting: bool = False
+    touched: bool = False
+    over: bool = False
+    rest: str = "open"
+    since: int = 0
     block: list[int] = field(default_factory=list)
-    plays: int = 1  # how often it was asked for, where plays have levels and it was measured anew
-    # the event that asked for it first, or for this play of it: its number, and when; None: data
-    # from outside
+    plays: int = 1
     born: list[float] | None = None
-    # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
-    # in a history that was told of every round
     weights: list[float] = field(default_factory=list, compare=False)
-    # it was fixed before any value was seen: part of the start
     steady: bool = field(default=False, compare=False)
 
     @property
     def mark(self) -> str:
-        """By which it is known from a round of the same number in another history: eight letters
-        that depend on the event that asked for it.
+        """Return eight letters that identify the round beside its number.
+
+        They depend on the event that asked for the round, so they differ for a round of the same
+        number in another history.
         """
         if self.born is None:
             return ""
@@ -142,31 +196,35 @@ class RoundRecord:
 
     @property
     def left(self) -> list[int]:
+        """Return the arms without a result."""
         return [a for a in self.arms if a not in self.told]
 
     @property
     def client(self) -> str | None:
-        """Who has it."""
+        """Return the client who holds the round."""
         return None if self.waiting else self.asker
 
     @property
     def state(self) -> str:
-        """ "open", "told", "given up", or "observed": data from outside."""
+        """Return "open", "told", "given up", or "observed" for data from outside."""
         if self.outside:
             return "observed"
         return "open" if not self.over else "told" if self.told else "given up"
 
     def weight(self, arm: int) -> float:
+        """Return the weight of a value of an arm."""
         return self.weights[self.arms.index(arm)]
 
     def expired(self, now: float) -> bool:
-        """Whether the lease has ended. One that begins further in the future than it is long is of
-        a clock that was set back since, and would hold for ever so long.
+        """Return True if the lease has ended.
+
+        A lease also counts as ended if it begins further in the future than it is long: the clock
+        was set back since, and the lease would last arbitrarily long.
         """
         return self.until is not None and not 2.0 * self.asked - self.until <= now < self.until
 
     def stands(self, arm: int) -> str:
-        """How an arm stands: "told", "observed", "missing", "retracted", or as the rest does."""
+        """Return the state of an arm: "told", "observed", "missing", "retracted", or ``rest``."""
         told = self.told.get(arm)
         if arm in self.again or (told is None and self.gone.get(arm, 0) > self.since):
             return "retracted"
@@ -175,6 +233,7 @@ class RoundRecord:
         return "missing" if told.entry is None else "observed" if self.outside else "told"
 
     def tell(self, arm: int, told: RecordedValue) -> None:
+        """Record the result of an arm."""
         self.told[arm] = told
         self.again.discard(arm)
         if told.entry is not None:
@@ -183,16 +242,17 @@ class RoundRecord:
             self.entered.add(arm)
 
     def untell(self, arm: int, seq: int) -> None:
+        """Remove the result of an arm that event ``seq`` retracts."""
         del self.told[arm]
         self.gone[arm] = seq
 
     def plain(self) -> dict[str, Any]:
-        """Its fields, as JSON can carry them."""
+        """Return the fields as data that JSON can represent."""
         return {**vars(self), "entered": sorted(self.entered), "again": sorted(self.again)}
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> "RoundRecord":
-        """From its fields, as JSON gives them back."""
+        """Return the record that `plain` describes, read back from JSON."""
         made = cls(**plain)
         made.entered, made.again = set(made.entered), set(made.again)
         made.told = {int(arm): RecordedValue(*told) for arm, told in made.told.items()}
@@ -201,8 +261,12 @@ class RoundRecord:
 
 
 def values_in(record: RoundRecord) -> Floats:
-    """The values of a round that stand, as many as were asked for: arms, means, and of how many
-    values.
+    """Return the values of a round that count, as many per arm as were asked for.
+
+    Returns
+    -------
+    ndarray of shape (3, n)
+        Rows of arms, means, and numbers of values.
     """
     cells = [
         (arm, mean, n)
@@ -215,9 +279,27 @@ def values_in(record: RoundRecord) -> Floats:
 
 @dataclass(frozen=True)
 class Round:
-    """What to measure: `arms`, which are called `names`, `replicates` times each. `left` are those
-    of which nothing has been told yet. By its `mark` a study knows it again: after an older copy of
-    the study was put back, another round may have its number.
+    """A round to be measured.
+
+    Attributes
+    ----------
+    id : int
+        Number of the round.
+    arms : tuple of int
+        Indices of the arms to measure, ``replicates`` times each.
+    names : tuple of str
+        Names of these arms.
+    remaining : tuple of int
+        Arms that have no result yet.
+    client : str or None
+        Client who holds the round.
+    lease_until : float or None
+        End of the lease, in seconds since 1970.
+    replicates : int
+        Number of measurements of each arm.
+    mark : str
+        Eight letters by which a study recognises the round: after an older copy of the study was
+        put back, another round may have the same number.
     """
 
     id: int
@@ -225,12 +307,13 @@ class Round:
     names: tuple[str, ...]
     remaining: tuple[int, ...]
     client: str | None = None
-    lease_until: float | None = None  # the end of the lease, in seconds since 1970
+    lease_until: float | None = None
     replicates: int = 1
     mark: str = field(default="", compare=False)
 
 
 def as_round(problem: Problem, record: RoundRecord) -> Round:
+    """Return a record as its client sees it."""
     names = tuple(problem.names[a] if problem.names else str(a) for a in record.arms)
     return Round(
         record.number,

@@ -1,11 +1,9 @@
-"""A study as one process has it: the state, brought up to date and written to in transactions.
+"""A study in one process: its state, brought up to date and written to in transactions.
 
-The threads of one process that share a study take turns, and none of them waits for ever.
-
-What no caller waits for: a thread that does it after the call has returned.
-
-A snapshot and SQLite's checkpoint make a later call quicker and keep nothing: if they fail, nothing
-is lost, and nobody is told.
+The threads of a process that share a study take turns, and none of them waits longer than the
+timeout. Snapshots and SQLite's checkpoints are taken in a thread of their own after a call has
+returned. They make later calls faster and contain nothing new, so nothing is lost if they fail,
+and no error is raised.
 """
 
 import math
@@ -28,13 +26,12 @@ from ..storage.transaction import CURRENT, check_repeated, once
 from .history import History, NeedsHistory
 from .policy import StudyState
 from .round import RoundRecord
-from .settings import StudySettings
+from .settings import StudySettings, other_versions, running_version
 from .snapshot import EVERY, capture, load, pack
-from .versions import here, mixed
 
 
 class BackgroundWorker:
-    """Makes one call in a thread of its own, once at a time."""
+    """A thread that makes one call at a time."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._call = call
@@ -42,26 +39,24 @@ class BackgroundWorker:
         self._job: Job[None] | None = None
 
     def begin(self) -> None:
-        """Unless it is at work already."""
+        """Begin the call, unless it is under way already."""
         if self._worker is None:
             self._worker = Worker("", math.inf)
         if self._job is None or self._job.wait(0.0):
             self._job = self._worker.begin(self._quietly)
 
     def wait(self) -> None:
-        """Until it is done."""
+        """Wait until the call is done."""
         if self._job is not None:
             self._job.wait()
 
     def _quietly(self) -> None:
-        with suppress(Exception):  # whatever it is, the next call says it
+        with suppress(Exception):  # the next call of the study raises lasting errors
             self._call()
 
 
 class TimedRLock:
-    """A lock that a thread may take again while it has it. The others wait no longer than the
-    timeout of the storage.
-    """
+    """A reentrant lock for which threads wait no longer than the timeout of the storage."""
 
     def __init__(self, name: str, storage: Storage) -> None:
         self._name, self._storage = name, storage
@@ -69,7 +64,7 @@ class TimedRLock:
 
     def __enter__(self) -> None:
         self._storage.check_process()
-        # whoever waits for this thread has it
+        # inside a transaction, the thread that waits for this one holds the lock
         if not self._storage.inside and not self._lock.acquire(timeout=self._storage.timeout):
             raise thread_busy(self._name, self._storage.timeout)
 
@@ -78,7 +73,7 @@ class TimedRLock:
             self._lock.release()
 
 
-RATE = 20.0  # a snapshot may take a twentieth of the time
+RATE = 20.0  # time in transactions per time in snapshots, at least
 CHECKPOINT = 200  # transactions
 
 
@@ -86,7 +81,27 @@ T = TypeVar("T")
 
 
 class StudyTransaction:
-    """The events of one transaction."""
+    """The events of one transaction.
+
+    Attributes
+    ----------
+    state : StudyState
+        State of the study, with these events.
+    log : EventLog
+        The stored events.
+    client : str or None
+        Client who writes.
+    at : float
+        Time of the transaction.
+    before : int
+        Number of the last event before the transaction.
+    events : list of ChainedEvent
+        Events of the transaction.
+    answer : object
+        Result of the call, as plain data.
+    clean : bool
+        True if the state is still that of the stored events.
+    """
 
     def __init__(
         self, session: "StudySession", state: StudyState, log: EventLog, client: str | None
@@ -94,25 +109,26 @@ class StudyTransaction:
         self._session, self.state, self.log, self.client = session, state, log, client
         self.at, self.before = session.at, state.history.seq
         self.events: list[ChainedEvent] = []
-        self.answer: Any = None  # what the verb returns, as plain data
-        self.clean = True  # the state is still that of what is stored
+        self.answer: Any = None
+        self.clean = True
         self._was = None if session.untold else state.monitor.ended
 
     @property
     def certified(self) -> bool:
-        """By this very transaction, or just before it."""
+        """Return True if this transaction gave a certificate, or one did just before it."""
         ended = self.state.monitor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
 
     def look_up(self, number: int) -> RoundRecord:
-        """A round, also one that has ended."""
+        """Return a round, even if it has ended."""
         return self.state.history.look_up(
             number, lambda: (one.event for one in self.log.events(after=1, round=number))
         )
 
     def choose(self, wanted: int) -> dict[str, Any]:
-        """The arms of a new round, and its block where plays have levels; wanted: rounds that are
-        asked for together, this one included.
+        """Return the arms of a new round, and its block if plays have batch effects.
+
+        ``wanted`` is the number of rounds that are asked for together, this one included.
         """
         self.clean = False
         arms = list(self.state.policy.choose(wanted))
@@ -128,12 +144,13 @@ class StudyTransaction:
         chosen: bool = False,
         **data: Any,
     ) -> None:
+        """Add an event, and the certificate if the event makes it due."""
         for what, value, kind_of in (
             ("round", round, int),
             ("client", self.client, str),
             ("reason", reason, str),
         ):
-            # a database would give back another value than was sealed
+            # a database would return another value than the one that was hashed
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise invalid_argument(what, value, kinds, kind=kind_of.__name__)
@@ -156,41 +173,60 @@ class StudyTransaction:
 
 
 class StudySession:
-    """One study in one process; its threads take turns."""
+    """One study in one process, whose threads take turns.
+
+    Attributes
+    ----------
+    at : float
+        Time at which the last transaction began.
+    off : Message or None
+        Message if the clock of this machine was wrong then.
+    untold : bool
+        True if a certificate was given that no transaction has reported yet.
+    """
 
     def __init__(self, setting: StudySettings, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
-        self.lock, self.version = TimedRLock(name, storage), here()
+        self.lock, self.version = TimedRLock(name, storage), running_version()
         self._state: StudyState | None = None
-        self._lost: Message | None = None  # why it cannot go on
-        # all rounds up to some event, where something looked back: used at once, or dropped
+        self._lost: Message | None = None  # why the session cannot continue
+        # a whole history that an event needed: used in the same transaction, or dropped
         self._whole: History | None = None
         self._used = False
-        self._hurry = False  # others are waiting for what is done now
+        self._hurry = False  # others are locked out
         self._keeper = BackgroundWorker(self._keep)
-        self.at = -math.inf  # when the last transaction began
-        self.off: Message | None = None  # by how much this machine's clock was wrong then
-        self._told: set[str] = set()  # what was said already
-        self.untold = False  # that a certificate was given
-        self._due = False  # a snapshot
+        self.at = -math.inf
+        self.off: Message | None = None
+        self._told: set[str] = set()  # codes of the warnings that were given
+        self.untold = False
+        self._due = False  # a snapshot is due
         self._stored = 0  # transactions since the last checkpoint
-        # seconds in transactions since the last snapshot, and what that one took
+        # seconds in transactions since the last snapshot, and duration of that one
         self._spent = self._price = 0.0
 
     def write(
         self, client: str | None, act: Callable[[StudyTransaction], T], certify: bool = True
     ) -> T:
-        """Catch up, act, store: nobody else writes in the meantime, and what fails has changed
-        nothing. certify: a certificate that another version did not find due is given before.
+        """Catch up with the stored events, call ``act``, and store its events.
 
-        What may look back at all rounds has them read before others have to wait for it, and `act`
-        begins again.
+        No other client writes in the meantime, and a call that fails has changed nothing. Events
+        that need all rounds of the past are prepared before the transaction locks out others, and
+        ``act`` is called again then.
+
+        Parameters
+        ----------
+        client : str or None
+            Client who writes.
+        act : callable
+            Adds events to the transaction and returns the result.
+        certify : bool, default=True
+            If True, a certificate that another version did not find due is given first.
         """
         with self.lock:
             return self.storage.run(partial(self._write, client, act, certify))
 
     def _write(self, client: str | None, act: Callable[[StudyTransaction], T], certify: bool) -> T:
-        for _ in range(2):  # others may retract something meanwhile
+        for _ in range(2):  # others may write retractions meanwhile
             try:
                 with self.writing(client, certify=certify) as batch:
                     return act(batch)
@@ -203,8 +239,9 @@ class StudySession:
     def writing(
         self, client: str | None, hurry: bool = True, certify: bool = True
     ) -> Iterator[StudyTransaction]:
-        """A transaction of `write`, in the thread which is here. hurry: what takes long to catch up
-        with is read before.
+        """Return a context manager for a transaction of `write` in the present thread.
+
+        If ``hurry`` is True, long reads are done before others are locked out.
         """
         with self.lock, ExitStack() as stack:
             if self._state is None:
@@ -222,8 +259,10 @@ class StudySession:
             yield batch
 
     def _certify(self, client: str | None) -> None:
-        """Give a certificate that is known to be due, in a transaction of its own: it stays given,
-        whatever becomes of what is done then. The next one that is stored tells of it.
+        """Give a certificate that is known to be due, in a transaction of its own.
+
+        It stays given, whether or not the present call succeeds. The next transaction that is
+        stored reports it.
         """
         if self._state is not None and self._state.monitor.due:
             with once(None), self._locked(client, certify=True) as batch:
@@ -254,7 +293,7 @@ class StudySession:
         except BaseException as error:
             known = isinstance(error, NeedsHistory) if batch is None else batch.clean
             if not known:
-                self._forget()  # it may be ahead of what is stored: to be made again
+                self._forget()  # the state may be ahead of the stored events
             raise
         finally:
             self._hurry = False
@@ -264,8 +303,9 @@ class StudySession:
 
     @contextmanager
     def reading(self, history: bool = False) -> Iterator[tuple[StudyState, list[Event]]]:
-        """Catch up, and look: at one moment, which others do not change; history: with all events
-        up to that moment.
+        """Return a context manager for a consistent state that no other thread changes.
+
+        If ``history`` is True, all events up to that moment are read, too.
         """
         with self.lock:
             yield self.storage.run(partial(self._look, history))
@@ -280,19 +320,19 @@ class StudySession:
             raise
 
     def _history(self, state: StudyState, log: EventLog) -> list[Event]:
-        """All events up to where a state stands."""
+        """Return all events up to the present state."""
         events, last = self._checked(log.iter_events(before=state.history.seq + 1))
-        if last != state.history.seal:  # replaced since it caught up
+        if last != state.history.seal:  # the events were replaced meanwhile
             raise self._lose(state.history.seq)
         return events
 
     @property
     def seq(self) -> int:
-        """The number of the last event that is known here."""
+        """Return the number of the last event that is known here."""
         return 0 if self._state is None else self._state.history.seq
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
-        """All of them, whatever becomes of the state; or at most so many after one."""
+        """Return all events, or at most ``most`` after one of them; the state may be lost."""
         with self.lock:
             return self.storage.run(partial(self._events, after, most))
 
@@ -306,7 +346,7 @@ class StudySession:
         return checked(stored, self.name, first)
 
     def _checked(self, portions: Iterable[list[ChainedEvent]]) -> tuple[list[Event], str]:
-        """Events from the first one on, and the seal of the last one."""
+        """Return all events from the first one on, verified, and the hash of the last one."""
         events: list[Event] = []
         last = ""
         with no_collecting():
@@ -316,24 +356,22 @@ class StudySession:
         return events, last
 
     def head(self, state: StudyState) -> str:
-        """The number and the seal of the last event; "" where nothing outlives the process, so that
-        there is nothing to compare.
-        """
+        """Return the number and the hash of the last event; "" for a study in memory."""
         return f"{state.history.seq}:{state.history.seal}" if self.storage.url else ""
 
     def _catch_up(self, log: EventLog) -> StudyState:
-        """Fold what others have stored."""
+        """Process the events that others have stored."""
         if self._lost is not None:
             raise error_from(StoreError, self._lost)
         state = self._state or load(self.setting, self.engine, log.snapshot(digest()))
         seq, known = state.history.seq, state.history.seal
-        # in one read, which is of one moment in any database
+        # one read, which is consistent in any database
         news = log.events(after=max(seq - 1, 0))
-        # the last one must be there, as it knows it
+        # the last known event must be stored unchanged
         if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
             if self._state is not None:
                 raise self._lose(seq)
-            # that was a snapshot of other events
+            # the snapshot was of other events
             state, seq = (load(self.setting, self.engine, None), 0)
             news = log.events()
         if self._hurry and len(news) > EVERY:
@@ -350,18 +388,21 @@ class StudySession:
             self.off = clock.off(self.at)
             self.say(self.off)
         if history.versions.keys() != {self.version}:
-            self.say(mixed(history.versions, history.turns))
+            self.say(other_versions(history.versions, history.turns))
         return state
 
     def say(self, what: Message | None) -> None:
-        """Warn, once."""
+        """Warn, once per session."""
         if what is not None and what.code not in self._told:
             self._told.add(what.code)
             said = what.with_context("study {study!r}", study=self.name)
             warnings.warn(Notice(said), stacklevel=2)
 
     def _lose(self, seq: int) -> StoreError:
-        """For good: a worker that tries again must not go on with other data unawares."""
+        """Mark the session as unusable, and return the error.
+
+        A client that tries again must not continue with other data unawares.
+        """
         self._lost = Message(
             "event-replaced",
             "study {name!r}: event {seq} is not what was stored, because the file was changed or "
@@ -380,18 +421,28 @@ class StudySession:
         before: Sequence[ChainedEvent] = (),
         chosen: bool = False,
     ) -> None:
-        """One more event; before: those that come before it and are not stored yet."""
+        """Process one more event; ``before`` are the events before it that are not stored yet."""
         state.apply(one.event, _Past(self, state.history, log, before), chosen)
         state.history.seal = one.seal
         if self._whole is not None and self._whole.open is state.history.open:
-            self._whole = None  # the state goes on with its rounds
-            self._due = True  # whoever opens the study need not look back at all of them again
+            self._whole = None  # the state has taken over its rounds
+            self._due = True  # a snapshot spares other processes the same reading
 
     def whole(
         self, event: Event, history: History, log: EventLog, before: Sequence[ChainedEvent] = ()
     ) -> History:
-        """All rounds of a study as far as a history knows it, for the event that comes next;
-        before: as for `go_on`.
+        """Return a whole history of the events before the next one.
+
+        Parameters
+        ----------
+        event : Event
+            The next event.
+        history : History
+            Determines the last event that is included.
+        log : EventLog
+            The stored events.
+        before : sequence of ChainedEvent
+            Events before the next one that are not stored yet.
         """
         if self._whole is None and self._hurry and history.seq > EVERY:
             raise NeedsHistory(event)
@@ -400,7 +451,7 @@ class StudySession:
         news = log.events(after, history.seq + 1)
         news += [one for one in before if one.event.seq > after]
         if whole.seq:
-            if not news or news[0].seal != whole.seal:  # it is of other events
+            if not news or news[0].seal != whole.seal:  # a history of other events
                 self._whole = None
                 return self.whole(event, history, log, before)
             del news[0]
@@ -413,9 +464,7 @@ class StudySession:
         return whole
 
     def _read(self, coming: Event | None = None) -> None:
-        """Catch up while others may write; coming: and look back at all rounds, for an event that
-        is to come.
-        """
+        """Catch up while others may write, and read the past if the event ``coming`` needs it."""
         self._hurry = False
         try:
             with self.storage.transaction(write=False) as log:
@@ -431,12 +480,10 @@ class StudySession:
         self._state = self._whole = None
 
     def close(self) -> None:
-        """Let go of the storage, when what is under way is done; a snapshot that is due is
-        taken.
-        """
+        """Release the storage, after background work and a snapshot that is due."""
         try:
             self.storage.check_process()
-        except StoreError:  # a parent's, and so is its snapshot
+        except StoreError:  # the session, and its snapshot, belong to the parent process
             self.storage.close()
             return
         self._price = 0.0
@@ -448,8 +495,9 @@ class StudySession:
             self.storage.close()
 
     def _tell_keeper(self, due: bool) -> None:
-        """After something was stored: what is to be done, that no caller waits for. A snapshot has
-        its price, so it waits until `RATE` times as much was spent in other ways.
+        """Start background work after a transaction, if there is any.
+
+        A snapshot takes time, so it waits until `RATE` times as much was spent in transactions.
         """
         if self.storage.url is None:
             return
@@ -459,7 +507,7 @@ class StudySession:
             self._keeper.begin()
 
     def _keep(self) -> None:
-        """A snapshot if one is due; others may write between taking and storing it."""
+        """Take a snapshot if one is due; others may write between taking and storing it."""
         if self._due and self._spent >= RATE * self._price:
             began = perf_counter()
             with self.lock:
@@ -483,7 +531,7 @@ class StudySession:
 
 
 class _Past(NamedTuple):
-    """What was before an event, for a history that looks back."""
+    """Access to the events before the next one; see `HistoryReader`."""
 
     session: StudySession
     history: History

@@ -1,7 +1,13 @@
-"""What determines a study: checked once, described as plain data, and made again from that."""
+"""The settings of a study, and the versions of combgame that wrote it.
+
+Settings are checked once, described as plain data, and read back from it.
+
+A certificate is an event. Once given it stays given, whatever another version computes. If a
+version would not have given a certificate, it says so and derives nothing from it.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -9,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import _version
+from .._display.text import weighed
 from .._fingerprint import digest
-from .._messages import CallHint, OptionHint
+from .._messages import CallHint, Message, OptionHint
 from ..engine.state import Floats, vector
 from ..errors import (
     SEED,
@@ -27,9 +35,12 @@ from ..rules import RuleBase, Stopping
 from ..rules.base import settled, stopping_of
 from ..rules.presets import make_rule
 from ..stopping.base import StoppingBase
+from ..storage.events import Event
 
-REPLICATES = 10_000  # of an arm in one round
-LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
+REPLICATES = 10_000  # maximum for an arm in one round
+LATEST = 253_402_214_400.0  # the last day of the year 9999, the end of the datetime module
+ANOTHER = "of another version"  # label of a threshold that this version does not confirm
+FIRST = "0.2.0.dev0"  # version of events that do not name one
 NAMES = (
     "problem",
     "rule",
@@ -46,7 +57,11 @@ NAMES = (
 
 @dataclass(frozen=True)
 class StudySettings:
-    """Everything that determines what a study asks, given what it is told, and when it ends."""
+    """The settings that, with the results, determine which rounds a study assigns and when it ends.
+
+    The attributes are parameters of `Study`, after they were checked. ``deadline`` is in seconds
+    since 1970.
+    """
 
     problem: Problem
     rule: str | RuleBase
@@ -55,30 +70,30 @@ class StudySettings:
     seed: int
     epsilon: float
     min_replicates: int
-    replicates: int  # of every arm in a round, unless it is asked for others
+    replicates: int
     max_rounds: int | None
-    deadline: float | None  # seconds since 1970
+    deadline: float | None
 
     @cached_property
     def chosen(self) -> RuleBase:
+        """Return the sampling rule for the delta of the study."""
         return settled(make_rule(self.rule), [self.delta])
 
     def first(self) -> Floats:
-        """Values that the start has of each arm."""
+        """Return the number of values of each arm in the initial design, of shape (d,)."""
         problem = self.problem.as_maximisation
         needed = vector(problem.answers.relevant_arms(), problem.d) > 0.5
         return np.where(needed, float(max(self.min_replicates, 1)), 0.0)
 
     @cached_property
     def stopping(self) -> Stopping:
+        """Return the stopping rule at the delta of the settings."""
         return self.stopping_at(self.delta)
 
     def stopping_at(
         self, delta: float, problem: Problem | None = None, epsilon: float | None = None
     ) -> Stopping:
-        """The stopping rule for another delta or epsilon, or for the problem under other
-        numbers.
-        """
+        """Return the stopping rule for another delta or epsilon, or for a permuted problem."""
         enough = self.epsilon if epsilon is None else epsilon
         return stopping_of(
             self.chosen,
@@ -89,8 +104,10 @@ class StudySettings:
         )
 
     def described(self) -> dict[str, Any]:
-        """As plain data. What no file can hold (your own oracle, your own rule) is described by its
-        text.
+        """Return the settings as plain data.
+
+        Objects that cannot be stored (your own oracle, your own rule) are described by their
+        ``repr``.
         """
         data: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
         for part in ("problem", "rule", "threshold"):
@@ -113,7 +130,7 @@ def check_setting(
     max_rounds: int | None,
     deadline: Any,
 ) -> StudySettings:
-    """The setting, or a sentence."""
+    """Return the settings with the given arguments of `Study`, which are checked."""
     if not isinstance(problem, Problem):
         raise invalid_argument("problem", problem, "a Problem", "it comes first")
     deltas = check_deltas(delta)
@@ -144,7 +161,9 @@ def check_setting(
 
 
 def read_time(deadline: Any) -> float | None:
-    """A moment: seconds since 1970, a datetime, or a text such as 2030-01-31T18:00.
+    """Return a time in seconds since 1970.
+
+    The argument is a datetime, a number of seconds, or a text such as 2030-01-31T18:00.
 
     >>> read_time("1970-01-02T00:00+00:00")
     86400.0
@@ -154,7 +173,7 @@ def read_time(deadline: Any) -> float | None:
     try:
         at = datetime.fromisoformat(deadline) if isinstance(deadline, str) else deadline
         seconds = at.timestamp() if isinstance(at, datetime) else float(at)
-    except Exception:  # whatever was given
+    except Exception:  # of any argument
         seconds = math.nan
     if not 0.0 <= seconds < LATEST or isinstance(deadline, bool):
         such = (
@@ -166,7 +185,7 @@ def read_time(deadline: Any) -> float | None:
 
 
 def past(deadline: Any) -> StudyError:
-    """A deadline at which nobody could ask any more."""
+    """Return the error for a deadline that has passed already."""
     return StudyError(
         "past",
         "{deadline} is in the past, so nothing would be asked",
@@ -178,14 +197,15 @@ def past(deadline: Any) -> StudyError:
 def setting_from(
     data: Mapping[str, Any], name: str, problem: Problem | None = None, rule: RuleBase | None = None
 ) -> StudySettings:
-    """The setting that `described` describes; problems and rules that no file can hold must be
-    given.
+    """Return the settings that `StudySettings.described` describes.
+
+    Problems and rules that cannot be stored must be given.
     """
     try:
         return _setting(data, name, problem, rule)
     except CombGameError:
         raise
-    except Exception as error:  # a table without what it must have
+    except Exception as error:  # entries are missing or malformed
         raise StoreError(
             "settings-unreadable",
             "study {name!r}: what it was made with cannot be read ({why})",
@@ -229,13 +249,13 @@ def _own(name: str, part: str, again: CallHint) -> StudyError:
 
 
 def _problem(data: Mapping[str, Any], where: str) -> Problem:
-    """A problem of a study; the first ones had it as a file of people's has."""
+    """Return a stored problem; early versions stored it in the format of problem files."""
     problem: Problem = from_data(data, where) if "kind" in data else problem_from(data, where)[0]
     return problem
 
 
 def _value(key: str, data: Any) -> Any:
-    """What a part of a setting says; the data themselves, if nothing here can read them."""
+    """Return the object that a stored setting describes, or the data if it cannot be read."""
     try:
         if key == "rule" and isinstance(data, str):
             return make_rule(data)
@@ -247,7 +267,7 @@ def _value(key: str, data: Any) -> Any:
 
 
 def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -> None:
-    """A study is resumed with what it was made with, however that was written."""
+    """Refuse to resume a study with other settings, however they are written."""
     for key in NAMES:
         if stored[key] != given[key] and _value(key, stored[key]) != _value(key, given[key]):
             text = "study {name!r} was made with " + (
@@ -267,3 +287,149 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
                 extend=CallHint("extend"),
                 replace=OptionHint("if_exists", "replace"),
             )
+
+
+# ---- versions of combgame
+
+
+def running_version() -> str:
+    """Return the running version, with a hash of the sources during development.
+
+    The hash distinguishes sources of the same version: ``0.2.0.dev0+1a2b3c4d``.
+    """
+    name = _version.__version__
+    return f"{name}+{digest()[:8]}" if ".dev" in name else name
+
+
+def version_of(version: str) -> str:
+    """Return the version of an event; early events do not name one."""
+    return version or FIRST
+
+
+def released(version: str) -> str:
+    """Return a version without the hash of its sources.
+
+    >>> released("0.2.0.dev0+1a2b3c4d"), released("")
+    ('0.2.0.dev0', '0.2.0.dev0')
+    """
+    return version_of(version).partition("+")[0]
+
+
+def same_release(versions: Iterable[str]) -> bool:
+    """Return True if all of these are the running version, whatever their sources.
+
+    Sources change all the time during development, so this difference is only mentioned in the
+    status and the replay of a study.
+    """
+    return {released(one) for one in versions} <= {released(running_version())}
+
+
+def other_versions(versions: Mapping[str, int], turns: int) -> Message | None:
+    """Return a message if other versions wrote some events of a study, otherwise None.
+
+    Parameters
+    ----------
+    versions : mapping of str to int
+        Number of events that each version wrote.
+    turns : int
+        Number of times that an event was written by another version than the one before it.
+    """
+    if same_release(versions):
+        return None
+    known, mine = [version_of(one) for one in versions], running_version()
+    if turns >= len(known) > 1:
+        text = (
+            "versions {versions:and} of combgame write to this study by turns: they may choose "
+            "other rounds, and stop elsewhere"
+        )
+        remedy = "let everybody use the same version"
+        return Message("versions-by-turns", text, remedy=remedy, versions=known)
+    others = [one for one in known if one != mine]
+    n = sum(number for one, number in versions.items() if one != mine)
+    text = (
+        "{n:count event} of this study {n:was|were} written by combgame {others:and}; this is "
+        "version {here}"
+    )
+    remedy = "{replay} says whether it would have asked for the same rounds"
+    replay = CallHint("replay")
+    return Message(
+        "other-versions", text, remedy=remedy, n=n, others=others, here=mine, replay=replay
+    )
+
+
+def other_sources(versions: Mapping[str, int], turns: int) -> Message | None:
+    """Return a message if other sources of the same version wrote some events, otherwise None.
+
+    The parameters are those of `other_versions`.
+    """
+    mine, known = running_version(), len(versions)
+    n = sum(number for one, number in versions.items() if one != mine)
+    if n == 0 or not same_release(versions):
+        return None
+    if turns >= known > 1:
+        text = (
+            "{n} sources of combgame {version} write to this study by turns: they may choose other "
+            "rounds, and stop elsewhere"
+        )
+        remedy = "let everybody use the same sources"
+        about: dict[str, Any] = {"n": known, "version": released(mine)}
+        return Message("sources-by-turns", text, remedy=remedy, **about)
+    text = (
+        "{n:count event} of this study {n:was|were} written by other sources of the same version "
+        "than those that run ({here})"
+    )
+    remedy = "{replay} says whether these would have asked for the same rounds"
+    return Message(
+        "sources-changed", text, remedy=remedy, n=n, here=mine, replay=CallHint("replay")
+    )
+
+
+def made_by(event: Event) -> Message | None:
+    """Return a message if another version wrote the first event of a study, otherwise None."""
+    if same_release([event.version]):
+        return None
+    text = "it was made with combgame {version}; this is version {here}"
+    return Message(
+        "other-version-made", text, version=version_of(event.version), here=running_version()
+    )
+
+
+def not_vouched(facts: Mapping[str, Any]) -> Message | None:
+    """Return a message about a certificate that this version would not have given, otherwise None.
+
+    It replaces the statement on what the certificate rests on. ``facts`` describes the end of the
+    study.
+    """
+    short = facts.get("short")
+    if short is None:
+        return None
+    text = (
+        "The certificate is {label} of combgame ({version}), and stays given; version {here} would "
+        "not have stopped there: its evidence was {weighed}"
+    )
+    return Message(
+        "certificate-stays",
+        text,
+        version=version_of(facts["version"]),
+        here=running_version(),
+        label=ANOTHER,
+        weighed=weighed(short["evidence"], short["threshold"]),
+    )
+
+
+def by_another(facts: Mapping[str, Any]) -> list[Message]:
+    """Return a message if another version gave a certificate that this one confirms."""
+    given_by = facts.get("version", running_version())
+    if same_release([given_by]) or not_vouched(facts) is not None:
+        return []
+    text = "The certificate was given by combgame {version}; version {here} would have given it too"
+    return [Message("certificate-alike", text, version=given_by, here=running_version())]
+
+
+def certificate_due() -> Message:
+    """Return a message about evidence that is enough now, but was not for another version."""
+    text = (
+        "By version {here} the evidence is enough, and by the version that wrote it, it was not: "
+        "whatever is stored next, but for a retraction, certifies it"
+    )
+    return Message("certificate-due", text, here=running_version())

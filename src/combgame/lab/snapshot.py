@@ -1,7 +1,7 @@
-"""A state in bytes, so that opening a study need not decide everything again. It is only a copy:
-the events are what counts.
+"""Snapshots of the state of a study, and replays from its events.
 
-Deciding everything again, from the events alone.
+A snapshot is a copy of the state in bytes, so that opening a study need not repeat all decisions.
+Only the events count.
 """
 
 import json
@@ -19,32 +19,45 @@ from ..engine.user_code import SIGNATURE
 from ..storage.events import Event, last_hash
 from .corrections import correction_note
 from .policy import InitialDesign, StudyState
-from .settings import StudySettings
-from .versions import named, not_vouched
+from .settings import StudySettings, not_vouched, version_of
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found. `differences`: rounds that would be chosen otherwise now, with what was
-    `asked` and what it would be `now`.
+    """The result of a replay.
+
+    Attributes
+    ----------
+    events : int
+        Number of events.
+    rounds : int
+        Number of rounds that were chosen.
+    differences : tuple of dict
+        Rounds that would be chosen differently now: ``round``, the arms that were ``asked``, and
+        the arms ``now``.
+    sentence : Message
+        The result in one sentence.
+    head : str
+        Number and hash of the last event.
     """
 
     events: int
     rounds: int
     differences: tuple[dict[str, Any], ...]
     sentence: Message
-    head: str = ""  # the number and the seal of the last event
+    head: str = ""
 
     @property
     def same(self) -> bool:
+        """Return True if every round would be chosen as it was."""
         return not self.differences
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data, which JSON can carry."""
+        """Return the attributes as plain data that JSON can represent."""
         return {**asdict(self), "sentence": self.sentence.to_data(surface), "same": self.same}
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """What it found, as a surface says it."""
+        """Return the result as text."""
         return self.sentence.render(surface)
 
     def __str__(self) -> str:
@@ -52,7 +65,7 @@ class Replay:
 
 
 def replay(setting: StudySettings, engine: str, events: list[Event]) -> Replay:
-    """Fold all events anew, choosing every round again."""
+    """Process all events anew, choosing every round again."""
     state = StudyState(setting, engine, whole=True)
     for event in events:
         state.apply(event)
@@ -65,7 +78,7 @@ def replay(setting: StudySettings, engine: str, events: list[Event]) -> Replay:
             "with version {version})"
         )
         known["first"] = [one["round"] for one in differences[:5]]
-        known |= {"n": len(differences), "version": named(events[0].version)}
+        known |= {"n": len(differences), "version": version_of(events[0].version)}
     else:
         text += "every round is chosen again as it was asked"
     if stays := not_vouched(state.monitor.ended or {}):
@@ -80,11 +93,11 @@ def replay(setting: StudySettings, engine: str, events: list[Event]) -> Replay:
     return Replay(len(events), history.asked, tuple(differences), sentence, last_hash(events))
 
 
-EVERY = 500  # events
+EVERY = 500  # events between snapshots
 
 
 class ArraySnapshot(NamedTuple):
-    """An array as it was: what its numbers are, its shape, and its bytes."""
+    """A copy of an array: its dtype, its shape, and its bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -92,20 +105,20 @@ class ArraySnapshot(NamedTuple):
 
     @classmethod
     def of(cls, array: Any) -> "ArraySnapshot":
+        """Copy an array."""
         return cls(array.dtype.str, array.shape, array.tobytes())
 
 
 def dump(state: StudyState) -> bytes | None:
-    """All that a state has become; None if its rule is an object of a kind that cannot be
-    written down.
-    """
+    """Return a state as bytes; None if its rule is an object of a kind that cannot be stored."""
     taken = capture(state)
     return None if taken is None else pack(*taken)
 
 
 def capture(state: StudyState) -> tuple[str, list[ArraySnapshot]] | None:
-    """The same, not packed yet: plain data as JSON, and copies of the arrays, one of those that
-    share their memory.
+    """Return a state as JSON and copies of its arrays; None if its rule cannot be stored.
+
+    Arrays that share their memory are copied once.
     """
     rule = iter_leaves(state.policy.rule)
     if not all(
@@ -135,8 +148,9 @@ def capture(state: StudyState) -> tuple[str, list[ArraySnapshot]] | None:
 
 
 def pack(facts: str, arrays: Sequence[ArraySnapshot]) -> bytes:
-    """Plain data, as JSON, and arrays in bytes. To be quick, equal arrays are written once, and
-    compressed only if most of their bytes are 0.
+    """Return plain data, as JSON, and arrays as bytes.
+
+    For speed, equal arrays are written once, and compressed only if most of their bytes are 0.
     """
     known: dict[bytes, int] = {}
     shapes = [(one.dtype, one.shape, known.setdefault(one.body, len(known))) for one in arrays]
@@ -148,12 +162,13 @@ def pack(facts: str, arrays: Sequence[ArraySnapshot]) -> bytes:
 
 
 def _thin(body: bytes) -> bool:
-    """Whether most of its bytes are 0."""
+    """Return True if most bytes are 0."""
     return 2 * int(np.count_nonzero(np.frombuffer(body, np.uint8))) < len(body)
 
 
 def unpack(packed: bytes) -> tuple[Any, list[Any]]:
-    """
+    """Return the plain data and the arrays that `pack` wrote.
+
     >>> arrays = [np.zeros((2, 9)), np.arange(3), np.arange(3)]
     >>> facts, arrays = unpack(pack('{"a": 1}', [ArraySnapshot.of(one) for one in arrays]))
     >>> facts, [one.shape for one in arrays], arrays[2]
@@ -171,7 +186,7 @@ def unpack(packed: bytes) -> tuple[Any, list[Any]]:
 
 
 def load(setting: StudySettings, engine: str, kept: tuple[int, bytes] | None) -> StudyState:
-    """A state as it was when it was dumped; a new one if there is nothing that fits."""
+    """Return the state of a snapshot, or a new one if there is none."""
     state = StudyState(setting, engine)
     if kept is None:
         return state
@@ -183,9 +198,8 @@ def load(setting: StudySettings, engine: str, kept: tuple[int, bytes] | None) ->
         state.reset_stopping()
     for old in beside(state):
         old[...] = next(arrays)
-    state.monitor.told.kernel.rewards.update_variance(
-        state.history.stats
-    )  # variances, where they are not stated
+    # estimates of variances that are not stated
+    state.monitor.told.kernel.rewards.update_variance(state.history.stats)
     state.policy.rng.bit_generator.state = facts["rng"]
     state.monitor.ended, state.monitor.n_late, state.monitor.due, state.differences = (
         facts["ended"],
@@ -198,9 +212,7 @@ def load(setting: StudySettings, engine: str, kept: tuple[int, bytes] | None) ->
 
 
 def beside(state: StudyState) -> list[Floats]:
-    """The arrays of a state that are not its rule's: what was seen and what is thought of it.
-    Their sizes never change.
-    """
+    """Return the arrays of a state that do not belong to its rule; their sizes never change."""
     parts = (
         state.history.stats,
         state.monitor.told.state,
@@ -221,8 +233,8 @@ def beside(state: StudyState) -> list[Floats]:
     return [*own_arrays, *kept]
 
 
-def rebuilt(part: Any, arrays: Any) -> Any:
-    """The same part with other arrays."""
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part)(*(rebuilt(one, arrays) for one in part))
-    return next(arrays) if isinstance(part, np.ndarray) else part
+def rebuilt(kernel: Any, arrays: Any) -> Any:
+    """Return the same kernel with other arrays, which are taken from an iterator."""
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        return type(kernel)(*(rebuilt(one, arrays) for one in kernel))
+    return next(arrays) if isinstance(kernel, np.ndarray) else kernel

@@ -1,4 +1,4 @@
-"""Where a study stands, and what to do next."""
+"""The status of a study, and the next step."""
 
 import math
 from dataclasses import asdict, dataclass, field
@@ -29,14 +29,26 @@ from .estimates import Estimate, LeadInterval
 from .forecast import MANY, forecast_rounds, forecast_with_batches
 from .outliers import Outlier
 from .policy import StudyState
-from .versions import due, mixed, not_vouched, other_sources
+from .settings import certificate_due, not_vouched, other_sources, other_versions
 
-PROVED = "proved"  # the label of a threshold of which no more is to be said
+PROVED = "proved"  # the label of a threshold that needs no comment
 
 
 class Rival(NamedTuple):
-    """An answer that could still be the best, the evidence against it, what is needed, and by how
-    much it is behind, in the unit of measurement; None: nothing compares it with the leader yet.
+    """An answer that could still be the best one.
+
+    Attributes
+    ----------
+    answer : tuple of int
+        Arms of the answer.
+    name : str
+        Names of the arms.
+    evidence : float
+        Evidence of the leader against this answer.
+    threshold : float
+        Evidence that is required.
+    lead : float or None
+        Lead of the leader in the unit of measurement; None if nothing compares the two yet.
     """
 
     answer: tuple[int, ...]
@@ -48,57 +60,127 @@ class Rival(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """Print it to read it. `forecast_rounds`: rounds still to come, at least and at most; None while there
-    is too little data to say. `evidence`, the likelihood ratio against the nearest rival, and
-    `threshold`, all that is asked of it, are on the scale of `cg.evidence`.
+    """The state of a study at one moment; print it to read it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the study.
+    state : {"running", "certified", "budget", "deadline", "by hand"}
+        The state, or the reason for which the study stopped.
+    leader : tuple of int
+        Arms of the leading answer. Empty before the first value and, if plays have batch effects,
+        before the first block is complete.
+    leader_name : str
+        Names of these arms.
+    evidence : float
+        Likelihood ratio (natural logarithm) against the nearest rival, on the scale of
+        `combgame.evidence`.
+    threshold : float
+        Evidence that is required in total, on the same scale.
+    rivals : tuple of Rival
+        The closest rivals. The first is the one against which most evidence is missing.
+    rounds : int
+        Number of rounds with results, even if these were retracted.
+    values : int
+        Number of values.
+    pending : tuple of int
+        Rounds that are assigned.
+    expired : tuple of int
+        Those of them whose lease has ended.
+    waiting : tuple of int
+        Rounds that failed and will be assigned again next.
+    forecast : (int, int) or None
+        Lower and upper end of a range for the number of rounds still to come (a heuristic, 80%);
+        None if there is too little data.
+    next_step : Message
+        What to do now.
+    clients : tuple of (str or None)
+        Clients of the pending rounds.
+    outliers : tuple of Outlier
+        Values that are hard to believe, according to a heuristic.
+    settings : dict
+        Settings of the study, with its present limits. The deadline is in local time.
+    n_late : int
+        Number of results that arrived after the study had stopped. Only ``outliers`` includes them.
+    retractions : int
+        Number of retractions.
+    corrections : int
+        Number of times that retracted values were replaced.
+    delta : float
+        Error probability at which the study is evaluated. It is less than that of the settings
+        after retractions, corrections and transfers.
+    audit_hash : str
+        Number and hash of the last event, for `Study.replay`; "" for a study in memory.
+    lead : LeadInterval or None
+        Lead over the nearest rival, if there is one.
+    early_stop : Message or None
+        What a tolerance would save, if the nearest rival is close.
+    estimates : tuple of Estimate
+        One estimate per arm.
+    noise_check : NoiseCheck or None
+        Comparison of the variation of the values with the sigma that was stated.
+    batch_warning : Message or None
+        Warning that rounds seem to have batch effects, which the problem does not declare.
+    proof_so_far : Message or None
+        The p-value of the hypothesis that the leader is not the best answer, if the study ended
+        without a certificate.
+    threshold_note : Message or None
+        While the study runs: why ``threshold`` grows with the data.
+    validity : Message or None
+        Basis of a certificate: whether the threshold is proved, heuristic, or the user's.
+    notes : tuple of Message
+        Notes on the versions of combgame that wrote the study, and on the clock of this machine.
+    compared : Message or None
+        If plays have batch effects: arms that cannot be compared with the leader yet.
     """
 
     name: str
-    state: str  # "running", "certified", "budget", "deadline" or "by hand"
-    # () before the first value; where plays have levels, before the first block is complete
+    state: str
     leader: tuple[int, ...]
     leader_name: str
     evidence: float
     threshold: float
-    rivals: tuple[Rival, ...]  # the closest first: against which most evidence is missing
-    rounds: int  # of which something was told, even if it was retracted
+    rivals: tuple[Rival, ...]
+    rounds: int
     values: int
-    pending: tuple[int, ...]  # rounds that are out
-    expired: tuple[int, ...]  # of them, those whose lease has ended
-    waiting: tuple[int, ...]  # rounds that failed and are asked again next
+    pending: tuple[int, ...]
+    expired: tuple[int, ...]
+    waiting: tuple[int, ...]
     forecast: tuple[int, int] | None
-    next_step: Message  # what to do now
-    clients: tuple[str | None, ...] = ()  # who has the pending rounds
-    outliers: tuple[Outlier, ...] = ()  # values that are hard to believe, as a heuristic has it
-    # the limits as they are now; the deadline in local time
+    next_step: Message
+    clients: tuple[str | None, ...] = ()
+    outliers: tuple[Outlier, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
-    # results that came after it had stopped: everything above is without them, but for `doubts`
     n_late: int = 0
     retractions: int = 0
-    corrections: int = 0  # how often retracted values were told anew
-    delta: float = 0.0  # at which it is judged: less than the settings' if values were retracted
-    audit_hash: str = (
-        ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
-    )
-    lead: LeadInterval | None = None  # over the nearest rival; None while there is none
-    # what a tolerance would save, where the nearest rival is close
+    corrections: int = 0
+    delta: float = 0.0
+    audit_hash: str = ""
+    lead: LeadInterval | None = None
     early_stop: Message | None = None
-    estimates: tuple[Estimate, ...] = ()  # one per arm
-    noise_check: NoiseCheck | None = None  # how the values vary, against the sigma that was stated
-    batch_warning: Message | None = None  # if rounds seem to have levels that nobody stated
-    # the p-value of the hypothesis that the leader is not the best, once it ended without a
-    # certificate
+    estimates: tuple[Estimate, ...] = ()
+    noise_check: NoiseCheck | None = None
+    batch_warning: Message | None = None
     proof_so_far: Message | None = None
-    threshold_note: Message | None = None  # while it runs: why `threshold` grows as values come
-    # what a certificate rests on: whether the threshold is proved, heuristic or the user's
+    threshold_note: Message | None = None
     validity: Message | None = None
-    # on the versions of combgame that wrote it, and on this machine's clock
     notes: tuple[Message, ...] = ()
-    # where rounds have levels of their own: which arms cannot be compared with the leader yet
     compared: Message | None = None
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
+        """Return the status as plain data that JSON can represent.
+
+        Parameters
+        ----------
+        surface : Renderer
+            Syntax in which messages name calls and options.
+
+        Returns
+        -------
+        dict
+            The attributes. Messages become dictionaries with code, arguments, text and remedy.
+        """
         return {
             **asdict(self),
             "rivals": [one._asdict() for one in self.rivals],
@@ -123,7 +205,18 @@ class Status:
         }
 
     def render(self, surface: Renderer = PYTHON) -> str:
-        """All of it, as a surface says it."""
+        """Return the status as text.
+
+        Parameters
+        ----------
+        surface : Renderer
+            Syntax in which messages name calls and options.
+
+        Returns
+        -------
+        str
+            Several lines, which end with the next step.
+        """
         left = (
             "too early to say"
             if self.forecast is None
@@ -187,23 +280,23 @@ class Status:
         return "\n".join([*lines, self.next_step.render(surface)])
 
     def standing(self) -> list[Message]:
-        """What is known of the leader: its lead, the chance that it is best, the p-value."""
+        """Return messages about the leader: its lead, its probability, the p-value."""
         made = [] if self.lead is None else self.lead.standing()
         return made + ([] if self.proof_so_far is None else [self.proof_so_far])
 
     @property
     def label(self) -> str:
-        """What the threshold is, as `Validity.label` says it; "" where that is not known."""
+        """Return the label of the threshold, see `Validity.label`; "" if it is not known."""
         return "" if self.validity is None else str(self.validity.arguments["label"])
 
     @property
     def weighed(self) -> Message:
-        """The evidence against what is needed; while it runs, with what it waits for."""
+        """Return the evidence beside the threshold; while the study runs, with what is missing."""
         least = self.settings.get("min_replicates", 0) if self.state == "running" else 0
         return weighed(self.evidence, self.threshold, least)
 
     def _behind(self, rival: Rival) -> str:
-        """By how much, where that is known."""
+        """Return a text for the distance of a rival from the leader."""
         unseen = {one.arm for one in self.estimates if one.n == 0}
         if unseen & set(rival.answer):
             return "not measured yet"
@@ -213,14 +306,14 @@ class Status:
         return self.render()
 
     def _who(self, most: int = 10) -> str:
-        """The first pending rounds, and who has them."""
+        """Return the first pending rounds with their clients."""
         pairs = list(zip(self.pending, self.clients, strict=False))
         words = [str(number) if who is None else f"{number} ({who})" for number, who in pairs]
         return f": {join_truncated(words, most)}" if words else ""
 
 
 def settings(state: StudyState) -> dict[str, Any]:
-    """What the study was made with, as plain data; max_rounds and deadline as they are now."""
+    """Return the settings of a study as plain data, with its present limits."""
     setting, end = state.setting, state.history.limits["deadline"]
     rule = setting.rule if isinstance(setting.rule, str) else repr(setting.rule)
     return {
@@ -239,7 +332,7 @@ def settings(state: StudyState) -> dict[str, Any]:
 
 
 def local(at: float) -> str:
-    """A moment in the time zone of this machine.
+    """Return a time in the time zone of this machine.
 
     >>> local(1e99)
     '1e+99 seconds after 1970'
@@ -251,7 +344,8 @@ def local(at: float) -> str:
 
 
 def listed(settings: dict[str, Any]) -> str:
-    """
+    """Return the settings as text.
+
     >>> how = {"delta": 0.05, "rule": "lloo", "threshold": "mixture", "epsilon": 0.0}
     >>> listed({**how, "min_replicates": 2, "max_rounds": 40, "deadline": None})
     'delta 0.05, rule lloo, threshold mixture, at least 2 values of every arm, at most 40 rounds'
@@ -263,16 +357,18 @@ def listed(settings: dict[str, Any]) -> str:
         "max_rounds": "at most {} rounds",
         "deadline": "until {}",
         "goal": "to {}",
-        "level": "rounds with levels of their own",
+        "batch_effect": "rounds with levels of their own",
     }
     words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
     return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
 
 
 def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
-    """The closest rivals first, that is those against which most evidence is missing, ties by name;
-    of more than `MANY` arms, only one. Another answer lacks an arm of the
-    leader or has one more, so forcing each arm in turn meets them.
+    """Return the closest rivals, at most ``most`` of them.
+
+    The order is by the evidence that is missing, most first, then by name. Any other answer lacks
+    an arm of the leader or has an additional one, so forcing each arm in turn finds the closest
+    rivals. Of more than `MANY` arms, only the nearest rival is returned.
     """
     problem, side = state.setting.problem, state.monitor.told
     stats, best, kernel, trial = (
@@ -312,7 +408,21 @@ def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
 
 
 def standing(state: StudyState, name: str, phase: str, now: float, head: str) -> Status:
-    """The status of a study at a moment."""
+    """Return the status of a study.
+
+    Parameters
+    ----------
+    state : StudyState
+        State of the study.
+    name : str
+        Name of the study.
+    phase : str
+        Result of ``state.phase(now)``.
+    now : float
+        Time of the storage in seconds since 1970.
+    head : str
+        Number and hash of the last event.
+    """
     problem = state.setting.problem
     running = phase == "running"
     facts = state.monitor.facts() if running else state.ending(phase)
@@ -338,7 +448,7 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
             left, sooner = forecast_rounds(state, close, [epsilon, half])
         if within is not None and half > epsilon and not doubtful:
             enough = early_stop(within, half, sooner, left, facts["rounds"])
-    if state.monitor.n_late and close:  # what is known now is not what it stopped with
+    if state.monitor.n_late and close:  # the present values are not those at the end
         old = tuple(facts["rival"])
         behind = None if lead is None else lead.value
         close = (Rival(old, problem.label(old), facts["evidence"], facts["threshold"], behind),)
@@ -379,39 +489,42 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
 
 
 def notes(state: StudyState) -> tuple[Message, ...]:
-    """On the versions of combgame that wrote it."""
+    """Return notes on the versions of combgame that wrote the study."""
     by, turns = state.history.versions, state.history.turns
-    said = mixed(by, turns) or other_sources(by, turns)
-    return tuple(one for one in (said, due() if state.monitor.due else None) if one is not None)
+    said = other_versions(by, turns) or other_sources(by, turns)
+    return tuple(
+        one for one in (said, certificate_due() if state.monitor.due else None) if one is not None
+    )
 
 
 def compared(state: StudyState, leader: tuple[int, ...]) -> Message | None:
+    """Return a message about arms that cannot be compared with the leader yet."""
     history = state.history
     return apart(
         state.setting.problem, history.stats.batch, history.blocks, history.held_back, leader
     )
 
 
-FEE = 0.1  # what is asked for beyond the level, from which on it is said why
+FEE = 0.1  # excess of the required evidence over the critical value that is worth a note
 
 
 def threshold_note(state: StudyState, needed: float) -> Message | None:
-    """Why what is needed grows, with the same delta: a mixture over all leads pays for the looks
-    that it allows, and for a sigma that it has to find out. The rest of it does not change.
+    """Explain why the required evidence grows at the same delta, if the excess is at least `FEE`.
+
+    A mixture over all leads pays for the looks that it allows, and for an unknown sigma. The other
+    part of the threshold does not change.
     """
-    correction_note = float(
+    critical = float(
         state.monitor.told.kernel.stopping.critical_value(int(state.history.stats.n_rounds[0]), 0)
     )
-    if not FEE <= needed - correction_note < math.inf:
+    if not FEE <= needed - critical < math.inf:
         return None
     text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
     if state.problem.rewards.variance_known:
         text += ": the latter grows slowly with values and evidence"
     else:
         text += " with a sigma that is not known: the latter changes with values and evidence"
-    return Message(
-        "needed", text, level=f"{correction_note:.2f}", fee=f"{needed - correction_note:.2f}"
-    )
+    return Message("needed", text, level=f"{critical:.2f}", fee=f"{needed - critical:.2f}")
 
 
 def early_stop(
@@ -421,12 +534,27 @@ def early_stop(
     left: tuple[int, int] | None,
     rounds: int,
 ) -> Message | None:
-    """What `epsilon` would save; None where the end is near: fewer rounds than half of those so
-    far. sooner: the forecast for an epsilon of `half`; left: as it is.
+    """Return a message about the rounds that a tolerance would save; None if the end is near.
 
-    >>> print(good_enough(0.05, 0.025, (10, 40), (90, 400), 60))
+    Parameters
+    ----------
+    within : float
+        Bound for the amount by which another answer can be better than the leader.
+    half : float
+        A smaller tolerance.
+    sooner : (int, int), optional
+        Forecast for the tolerance ``half``.
+    left : (int, int), optional
+        Forecast without a tolerance. The end is near if its upper end is at most half of
+        ``rounds``.
+    rounds : int
+        Number of rounds so far.
+
+    Examples
+    --------
+    >>> print(early_stop(0.05, 0.025, (10, 40), (90, 400), 60))
     stop now if a difference of 0.05 does not matter; 0.025 (epsilon) takes some 10 to 40 rounds, \
-the best answer some 90 to 400.
+    the best answer some 90 to 400.
     """
     if left is not None and left[1] <= 0.5 * rounds:
         return None
@@ -459,7 +587,25 @@ def next_step(
     most: int | None,
     doubtful: int,
 ) -> Message:
-    """What to do next. doubtful: how many values are hard to believe."""
+    """Return a message that says what to do next.
+
+    Parameters
+    ----------
+    state : StudyState
+        State of the study.
+    phase : str
+        Result of `StudyState.phase`.
+    out : tuple of int
+        Rounds that are assigned.
+    overdue : tuple of int
+        Those of them whose lease has ended.
+    left : (int, int), optional
+        Forecast of the rounds still to come.
+    most : int, optional
+        Budget of rounds.
+    doubtful : int
+        Number of outliers.
+    """
     n, problem = len(out), state.setting.problem
     says, these = PhraseHint("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
     if phase == "certified":

@@ -1,6 +1,4 @@
-"""Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is
-sure.
-"""
+"""The durable experiment: ask what to measure, report the results, until the answer is certain."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,8 +20,8 @@ from ..rewards.base import claimed_assumptions
 from ..rules import RuleBase
 from ..stopping.base import StoppingBase
 from ..storage import clock
+from ..storage.base import open_storage
 from ..storage.events import ChainedEvent, Event, chain_hash
-from ..storage.open import open_storage
 from . import corrections
 from .block_effects import replicates_of
 from .decision import Decision, make_decision
@@ -51,8 +49,15 @@ from .inputs import (
 from .policy import StudyState
 from .round import Entry, Round, RoundRecord, as_round, fingerprint, values_of
 from .session import StudySession, StudyTransaction
-from .settings import StudySettings, check_same, check_setting, past, setting_from
-from .versions import here, made_by
+from .settings import (
+    StudySettings,
+    check_same,
+    check_setting,
+    made_by,
+    past,
+    running_version,
+    setting_from,
+)
 from .view import StudyReader
 
 IF_EXISTS = ("error", "resume", "replace")
@@ -60,20 +65,87 @@ NO_CALLS = (None, None, None)
 
 
 class Study(StudyReader):
-    """A durable ask/tell experiment.
+    """A durable experiment with an ask/tell interface.
 
-    storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it
-    there, under its `name`. if_exists: what to do if there is one of that name: "error", "resume"
-    (it must have been made with the same settings), "replace". epsilon: any answer within epsilon
-    of the best will do. min_pulls: every arm that matters gets so many values first; with two, a
-    gross mistake in one of them shows. replicates: a round measures each of its arms so often,
-    unless `ask` says otherwise; where plays have levels, later readings of the same round do not
-    count (docs/plates.md). max_rounds, deadline: give up after so many rounds, at that
-    time (`extend` gives more). mode: who may read a new file, its owner alone (0o600), or its group
-    too (0o640, 0o660). expects: how many rounds a plan expects, kept to be compared with what
-    happened. client: who asks and tells, unless a call says otherwise. on_asked, on_told,
-    on_certified: called with a Round, a Round's number and the Decision, after they are stored.
+    A study assigns rounds of measurements, stores their results, and stops as soon as the stopping
+    rule certifies the best answer.
 
+    Parameters
+    ----------
+    problem : Problem
+        The problem to solve.
+    delta : float, default=0.05
+        Error probability. If the threshold is proved, the certified answer is wrong with
+        probability at most ``delta``, no matter how often the study is evaluated.
+    rule : str or RuleBase, default="frank-wolfe"
+        Sampling rule, by its name or as an object.
+    threshold : str or StoppingBase, default="mixture"
+        Stopping rule, by its name or as an object.
+    storage : str, optional
+        Address of a database, such as ``"sqlite:///lab.db"`` or ``"postgresql+psycopg://..."``. By
+        default the study is kept in memory and ends with the process.
+    name : str, default="study"
+        Name of the study in its storage.
+    seed : int, default=0
+        Seed of the permutation of the arms and of randomised sampling rules.
+    if_exists : {"error", "resume", "replace"}, default="error"
+        Action to take if the storage has a study of that name. A study can only be resumed with the
+        settings with which it was created.
+    epsilon : float, default=0.0
+        Tolerance: any answer whose total mean is within ``epsilon`` of the best one may be
+        certified.
+    min_replicates : int, default=2
+        Number of values that every relevant arm needs before the study can stop. With two values
+        per arm, a gross error in one of them can be detected.
+    replicates : int, default=1
+        Number of measurements of each arm in a round, unless `ask` specifies another one. If plays
+        have batch effects, readings beyond this number do not count (docs/plates.md).
+    max_rounds : int, optional
+        Budget: the study stops after this number of rounds. `extend` can raise it.
+    deadline : datetime, str or float, optional
+        Time at which the study stops: a datetime, an ISO 8601 text, or seconds since 1970. `extend`
+        can move it.
+    client : str, optional
+        Default name of the person or instrument that asks and reports.
+    engine : {"auto", "python", "compiled"}, default="auto"
+        Interpreted or compiled execution. "auto" compiles large problems only.
+    timeout : float, default=30.0
+        Number of seconds that a call waits for a storage that others use.
+    mode : int, default=0o600
+        Permissions of a new database file. By default only its owner can read it; 0o640 and 0o660
+        admit the group.
+    planned_rounds : float, optional
+        Number of rounds that a plan predicts. It is stored, to be compared with the actual number.
+    on_ask : callable, optional
+        Called with each `Round` that was assigned, after it is stored.
+    on_tell : callable, optional
+        Called with the number of each round that was reported, after its results are stored.
+    on_certify : callable, optional
+        Called with the `Decision`, after the certificate is stored.
+
+    Attributes
+    ----------
+    name : str
+        Name of the study.
+    client : str or None
+        Default name of the person or instrument that asks and reports.
+    problem : Problem
+        The problem to solve.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid, or the stopping rule requires complete rounds.
+    StudyError
+        If a study of that name exists and ``if_exists`` is "error", or its settings differ.
+
+    See Also
+    --------
+    Study.open : Open a stored study by its name.
+    combgame.plan : Predict the number of rounds of a study.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
     >>> study = cg.Study(problem, delta=0.05)
@@ -127,10 +199,12 @@ class Study(StudyReader):
         described = setting.described()
         if planned_rounds is not None:
             described["planned_rounds"] = check_positive("planned_rounds", planned_rounds)
-        StudyState(setting, engine)  # whatever does not fit is said before anything is stored
+        StudyState(setting, engine)  # raises errors before anything is stored
         by, storing = client_of(client), open_storage(storage, name, timeout, mode)
         try:
-            event = Event(1, "created", storing.now(), client=by, data=described, version=here())
+            event = Event(
+                1, "created", storing.now(), client=by, data=described, version=running_version()
+            )
             stored = storing.begin(ChainedEvent(event, chain_hash("", event)), if_exists)
             if stored != event:
                 check_same(stored.data, described, name)
@@ -152,7 +226,36 @@ class Study(StudyReader):
         on_tell: Callable[[int], Any] | None = None,
         on_certify: Callable[[Decision], Any] | None = None,
     ) -> "Study":
-        """A stored study by its name, with the settings that are stored with it."""
+        """Open a stored study with the settings that are stored with it.
+
+        Parameters
+        ----------
+        storage : str
+            Address of the database, such as ``"sqlite:///lab.db"``.
+        name : str, default="study"
+            Name of the study.
+        client, engine, timeout, on_ask, on_tell, on_certify
+            See `Study`.
+
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such study.
+        StudyError
+            If its problem, rule or threshold is your own object, which cannot be stored. Open it
+            with ``Study(..., if_exists="resume")`` then.
+        StoreError
+            If the stored settings cannot be read.
+
+        Notes
+        -----
+        If another version of combgame created the study, a `Notice` is issued as a warning.
+        """
         name = name_of(name)
         if storage is None:
             raise invalid_argument(
@@ -185,16 +288,26 @@ class Study(StudyReader):
         self._calls = calls
 
     def clone(self) -> "Study":
-        """A study in memory with the same settings, and nothing in it."""
+        """Return an empty study in memory with the same settings.
+
+        Returns
+        -------
+        Study
+            A study without rounds and without callbacks.
+        """
         storing, made = open_storage(None, self.name, 30.0), Study.__new__(Study)
-        event = Event(1, "created", clock.now(), data=self._setting.described(), version=here())
+        event = Event(
+            1, "created", clock.now(), data=self._setting.described(), version=running_version()
+        )
         storing.begin(ChainedEvent(event, chain_hash("", event)), "error")
         made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)
         return made
 
     def close(self) -> None:
-        """Let go of the file or the connection; what SQLite keeps beside a file goes into it.
-        (Nothing is lost without.) `stop` ends it.
+        """Release the file or the connection.
+
+        The study itself does not end (see `stop`), and nothing is lost if this method is never
+        called. SQLite merges its auxiliary files into the database file.
         """
         self._session.close()
 
@@ -204,7 +317,7 @@ class Study(StudyReader):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- asking and telling
+    # ---- ask and tell
 
     @overload
     def ask(
@@ -231,14 +344,50 @@ class Study(StudyReader):
         lease: float | None = None,
         replicates: int | None = None,
     ) -> Round | list[Round]:
-        """What to measure next: a round, or up to n of them. They are stored before this returns.
+        """Assign the next round, or up to ``n`` rounds.
 
-        A client that asks again gets its open rounds back first; then come rounds that failed or
-        whose lease has ended; then new ones. Without a client, rounds that others have are never
-        given out. lease: seconds after which a round may be given to somebody else. When the study
-        is done (or all of its budget is out) a list is empty, and ask() says so. replicates: how
-        often each arm of a new round is measured, if not as the study has it. It is fixed here,
-        before a value is seen: a reading that is repeated because of what it was is one more.
+        Parameters
+        ----------
+        n : int, optional
+            Maximal number of rounds. By default, one round is returned instead of a list.
+        client : str, optional
+            Name of the person or instrument that measures the rounds. Defaults to the study's
+            client.
+        lease : float, optional
+            Number of seconds after which a round may be assigned to another client.
+        replicates : int, optional
+            Number of measurements of each arm in a new round. Defaults to the study's
+            ``replicates``.
+
+        Returns
+        -------
+        Round or list of Round
+            One round if ``n`` is None; otherwise a list, which may be shorter than ``n``. The list
+            is empty if the study is done or its budget is fully allocated.
+
+        Raises
+        ------
+        StudyError
+            If ``n`` is None and no round can be assigned, or if the number of replicates is fixed
+            at present (during the initial design, and within a block).
+        InputError
+            If an argument is invalid.
+
+        Notes
+        -----
+        The rounds are stored before the call returns. A client that asks again first receives its
+        own open rounds, then rounds that failed or whose lease has expired, and then new rounds.
+        Without a client, rounds that others hold are never assigned.
+
+        The number of replicates is fixed here, before any value is seen. A measurement that is
+        repeated because of its value is an additional replicate.
+
+        Examples
+        --------
+        >>> import combgame as cg
+        >>> study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)))
+        >>> [todo.id for todo in study.ask(2)]
+        [1, 2]
         """
         most = asked_of(n, lease, replicates)
 
@@ -262,7 +411,7 @@ class Study(StudyReader):
         state, history = batch.state, batch.state.history
         if state.phase(batch.at) != "running":
             return []
-        given: dict[int, None] = {}  # in their order
+        given: dict[int, None] = {}  # an ordered set
         until = None if lease is None else batch.at + lease
 
         def again(number: int) -> None:
@@ -285,7 +434,7 @@ class Study(StudyReader):
         while len(given) < most and history.affordable:
             usual, number = self._setting.replicates, history.last + 1
             times = usual if replicates is None else replicates
-            if history.blocks:  # plays have levels
+            if history.blocks:  # plays have batch effects
                 times = replicates_of(history.blocks, number, usual, replicates)
             if times != history.usual and Assumption.NORMAL in claimed_assumptions(
                 self.problem.rewards
@@ -305,12 +454,48 @@ class Study(StudyReader):
         final: bool = True,
         client: str | None = None,
     ) -> None:
-        """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or
-        NaN) where it is missing.
+        """Report the results of a round.
 
-        final=False: more is to come; otherwise the arms that are not told are missing. The same
-        again is harmless; something else is refused until the round is retracted. Nothing is stored
-        of what is refused.
+        Parameters
+        ----------
+        round : Round, int or str
+            The round returned by `ask`, its number, or its number and mark as a text
+            ("3#kqzmtwfb").
+        values : mapping
+            Results by arm (index or name). Each result is a number, a list of replicates, a pair
+            ``(mean, n)``, or None (or NaN) if the measurement is missing.
+        final : bool, default=True
+            If False, more results will follow. If True, arms without a result are recorded as
+            missing.
+        client : str, optional
+            Name of the person or instrument that reports. Defaults to the study's client.
+
+        Raises
+        ------
+        StudyError
+            If a different result was reported before (call `retract` first), or if the round was
+            abandoned.
+        UnknownNameError
+            If the study does not know the round or an arm.
+        InputError
+            If an arm is not part of the round, or a value is impossible for the reward model.
+
+        Notes
+        -----
+        The call is atomic: either every result is stored, durably, or none is. Repeating a call
+        with the same results has no effect.
+
+        See Also
+        --------
+        tell_many : Report several rounds in one transaction.
+        observe : Add measurements that were made outside the study.
+
+        Examples
+        --------
+        >>> import combgame as cg
+        >>> study = cg.Study(cg.Problem(cg.Arms(["old", "new"]), rewards=cg.Gaussian(0.1)))
+        >>> todo = study.ask()
+        >>> study.tell(todo, {"old": [0.21, 0.19]} if "old" in todo.names else {"new": 0.48})
         """
         self._tell({todo_of(round): values}, final, client)
 
@@ -321,13 +506,33 @@ class Study(StudyReader):
         client: str | None = None,
         allow_duplicates: bool = False,
     ) -> dict[int, dict[int, Entry]]:
-        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it
-        is judged as a whole.
+        """Report the results of several rounds in one transaction.
 
-        told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list
-        of pairs (round, values); or a data frame with the columns round, arm and value, or round
-        and a column per arm (lines that it seems to have twice are refused, but for again=True).
-        Returns what was new of it, by round and arm.
+        Parameters
+        ----------
+        told : mapping, iterable of pairs or data frame
+            Results by round, each as for `tell`, such as ``{one: {"a": 0.3}, two: {"b": 0.5}}``; or
+            pairs ``(round, values)``; or a data frame with the columns round, arm and value, or
+            with the column round and one column per arm.
+        final, client
+            See `tell`.
+        allow_duplicates : bool, default=False
+            If True, rows of a data frame that appear to be repeated are accepted.
+
+        Returns
+        -------
+        dict of int to dict
+            Results that were not reported before, by round and arm.
+
+        Raises
+        ------
+        StudyError, UnknownNameError, InputError
+            See `tell`.
+
+        Notes
+        -----
+        Either all results are stored or none is. The stopping rule is evaluated once, after the
+        last round.
         """
         return self._tell(rounds_of(told, self.problem, self.name, allow_duplicates), final, client)
 
@@ -351,17 +556,36 @@ class Study(StudyReader):
         client: str | None = None,
         lease: float | None = None,
     ) -> Round | None:
-        """Tell a round and ask for the next one, in one transaction: both are stored or neither,
-        and the disk syncs once instead of twice.
+        """Report a round and ask for the next one, in one transaction.
 
-        It does what `tell` and then `ask(1)` do. None: there is nothing to ask, because the study
-        is done, or because all of its budget is out.
+        This does what `tell` and then ``ask(1)`` do, but either both are stored or neither is, and
+        the disk is synchronised once instead of twice.
 
+        Parameters
+        ----------
+        round, values, client
+            See `tell`.
+        lease : float, optional
+            See `ask`.
+
+        Returns
+        -------
+        Round or None
+            The next round; None if the study is done or its budget is fully allocated.
+
+        Raises
+        ------
+        StudyError, UnknownNameError, InputError
+            See `tell`.
+
+        Examples
+        --------
         >>> import combgame as cg
         >>> study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
         >>> todo = study.ask()
         >>> while todo is not None:
-        ...     todo = study.step(todo, {arm: 0.5 if arm == 1 else 0.2 for arm in todo.arms})
+        ...     values = {arm: 0.5 if arm == 1 else 0.2 for arm in todo.arms}
+        ...     todo = study.tell_and_ask(todo, values)
         >>> study.decision.answer
         (1,)
         """
@@ -381,11 +605,11 @@ class Study(StudyReader):
     def _enter(
         self, batch: StudyTransaction, rounds: Mapping[Todo, Any], final: bool
     ) -> dict[int, dict[int, Entry]]:
-        """What is new of some rounds, which is entered."""
+        """Add the results of some rounds that are new, and return them."""
         news = {todo.id: self._read(batch, todo, values, final) for todo, values in rounds.items()}
         fresh = {number: new for number, new in news.items() if new is not None}
         for k, (number, new) in enumerate(fresh.items(), start=1):
-            # judged after the last of them
+            # the stopping rule is evaluated after the last round
             more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
             last = final and number in batch.state.history.open
             said = {str(arm): entry for arm, entry in new.items()}
@@ -393,7 +617,7 @@ class Study(StudyReader):
         return fresh
 
     def _meant(self, batch: StudyTransaction, todo: Todo) -> RoundRecord:
-        """The round that somebody names, if it is still the same."""
+        """Return the round that a caller means, or refuse it if another round has its number."""
         try:
             known = batch.look_up(todo.id)
         except UnknownNameError:
@@ -406,7 +630,7 @@ class Study(StudyReader):
     def _read(
         self, batch: StudyTransaction, todo: Todo, values: Any, final: bool
     ) -> dict[int, Entry] | None:
-        """What is new of a round; None if nothing is."""
+        """Return the new results of a round; None if the call changes nothing."""
         known, number = self._meant(batch, todo), todo.id
         if known.state == "given up":
             raise StudyError(
@@ -432,7 +656,7 @@ class Study(StudyReader):
         return new if new or (final and known.left) else None
 
     def _news(self, number: int, known: RoundRecord, given: dict[int, Entry]) -> dict[int, Entry]:
-        """What was not told before."""
+        """Return the results that are new; refuse those that contradict earlier ones."""
         for arm, entry in given.items():
             if arm in known.told and known.told[arm].entry != entry and arm not in known.again:
                 old = "missing" if known.told[arm].entry is None else known.told[arm].entry
@@ -466,7 +690,26 @@ class Study(StudyReader):
         retry: bool = True,
         client: str | None = None,
     ) -> None:
-        """A round did not work. retry: it is asked again; otherwise it is given up."""
+        """Report that a round did not work.
+
+        Parameters
+        ----------
+        round : Round, int or str
+            The round, as for `tell`.
+        reason : str
+            Explanation. It is stored with the event.
+        retry : bool, default=True
+            If True, the round will be assigned again. If False, it is abandoned.
+        client : str, optional
+            Name of the person or instrument that reports. Defaults to the study's client.
+
+        Raises
+        ------
+        StudyError
+            If the results of the round were reported already (call `retract` then).
+        UnknownNameError
+            If the study does not know the round.
+        """
         todo, reason, retry = todo_of(round), reason_of(reason), check_bool("retry", retry)
 
         def act(batch: StudyTransaction) -> Decision | None:
@@ -496,15 +739,40 @@ class Study(StudyReader):
         arm: int | str | None = None,
         client: str | None = None,
     ) -> None:
-        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell
-        it anew, or fail it.
+        r"""Retract the results of a round, or all results of an arm.
 
-        Every retraction, and every `tell` or `tell_many` with values in the place of retracted
-        ones, has its price: after k of them the study is judged at delta/((k + 1) (k + 2)). Retract
-        what was a mistake, whatever its value: what is left is otherwise a selection. Data from
-        outside are taken back by their number, for good: observe them anew if they were mistyped.
-        The values of an arm may be told anew in their rounds, also where a round had ended; such a
-        round does not ask for it.
+        Parameters
+        ----------
+        round : Round, int or str, optional
+            The round, as for `tell`, or the number of data from outside.
+        reason : str
+            Explanation. It is stored with the event.
+        arm : int or str, optional
+            Index or name of the arm, if the results of an arm are retracted instead of a round.
+        client : str, optional
+            Name of the person or instrument that reports. Defaults to the study's client.
+
+        Raises
+        ------
+        StudyError
+            If there is no result to retract.
+        UnknownNameError
+            If the study does not know the round or the arm.
+        InputError
+            If neither or both of ``round`` and ``arm`` are given, or no reason.
+
+        Notes
+        -----
+        A retracted round is open again: report it anew, or call `fail`. Data from outside are
+        retracted by their number, for good: add them anew if they contained an error. The results
+        of an arm can be reported anew in their rounds, even if these had ended, but the rounds are
+        not assigned again.
+
+        Retracting or correcting data changes the data set and gives the stopping rule another
+        chance to err. After :math:`k` retractions and corrections (calls of `tell` or `tell_many`
+        that replace retracted results) the study is therefore evaluated at :math:`\delta / ((k +
+        1)(k + 2))`. Retract what was an error, whatever its value: otherwise the remaining data are
+        a selection.
         """
         reason = reason_of(reason)
         round_or_arm(round, arm)
@@ -529,7 +797,7 @@ class Study(StudyReader):
             return self._certified(batch)
 
         by = client_of(client) or self.client
-        # it is heard first: no certificate is given on what is being taken back
+        # no certificate may rest on results that are being retracted
         self._call(certified=self._session.write(by, act, certify=False))
 
     def observe(
@@ -540,15 +808,41 @@ class Study(StudyReader):
         allow_duplicates: bool = False,
         planned: bool = False,
     ) -> int:
-        """Data that were measured outside the study, by arm, or as a data frame with the columns
-        arm and value; the number by which they can be retracted. Data that were observed before,
-        to the last of many digits, are refused unless again=True says that they were measured
-        twice.
+        """Add measurements that were made outside the study.
 
-        planned=True: which arms were measured, and how often, was decided before any of these
-        values was seen. Then they say more of a sigma that is not known, and sets of arms are
-        weighed better; without it, they count just as much for the means, and nothing that is
-        proved depends on how they were chosen.
+        Parameters
+        ----------
+        values : mapping or data frame
+            Results by arm, as for `tell`, or a data frame with the columns arm and value.
+        reason : str, optional
+            Explanation. It is stored with the event.
+        client : str, optional
+            Name of the person or instrument that reports. Defaults to the study's client.
+        allow_duplicates : bool, default=False
+            If False, data that agree in all digits with data that were added before are refused.
+            Set it to True if they were measured twice.
+        planned : bool, default=False
+            True if the choice of the arms, and of the number of their measurements, was made before
+            any of these values was seen.
+
+        Returns
+        -------
+        int
+            Number by which the data can be retracted.
+
+        Raises
+        ------
+        StudyError
+            If the same data were added before, or if plays have batch effects: values from outside
+            cannot be compared with those of the study then.
+        InputError
+            If there is no value, or a value is impossible for the reward model.
+
+        Notes
+        -----
+        Planned data contribute more to the estimate of an unknown sigma, and receive better weights
+        where answers are sets. For the means, data count equally in both cases. No guarantee
+        depends on how unplanned data were chosen.
         """
         reason = None if reason is None else reason_of(reason)
         if self.problem.rewards.has_batch_effect():
@@ -589,12 +883,35 @@ class Study(StudyReader):
     def transfer_from(
         self, old: "Study", reason: str | None = None, client: str | None = None
     ) -> int:
-        """Take over the data of an old study, to which this one's problem adds arms: a variant
-        that arrived later. It comes first in a study; the values count from the start. Returns how
-        many they are.
+        """Transfer the data of an old study whose problem has fewer arms.
 
-        It has its price (docs/your-data.md): with one more arm, and a question about the best arm,
-        the study is judged at a quarter of delta. The old study stays as it is.
+        Use it if a variant arrives after a study has begun. It must be the first call for the new
+        study. The old study does not change.
+
+        Parameters
+        ----------
+        old : Study
+            A study of the same problem with some of the arms.
+        reason : str, optional
+            Explanation. It is stored with the events.
+        client : str, optional
+            Name of the person or instrument that reports. Defaults to the study's client.
+
+        Returns
+        -------
+        int
+            Number of values that were transferred.
+
+        Raises
+        ------
+        StudyError
+            If the problems do not fit, the old study has no values or has pending rounds, or this
+            study has begun.
+
+        Notes
+        -----
+        The transfer reduces delta (docs/your-data.md): with one additional arm, and the best arm as
+        the question, the study is evaluated at a quarter of delta.
         """
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.moment(history=True) as then:
@@ -639,9 +956,29 @@ class Study(StudyReader):
         reason: str,
         client: str | None = None,
     ) -> None:
-        """More rounds in all, or a later deadline, whether or not the old one has passed; math.inf:
-        no limit any longer.
+        """Raise the budget or move the deadline, also after the old limit has been reached.
 
+        Parameters
+        ----------
+        max_rounds : int, optional
+            Total number of rounds, more than before. ``math.inf`` removes the limit.
+        deadline : datetime, str or float, optional
+            Time after the old deadline. ``math.inf`` removes the limit.
+        reason : str
+            Explanation. It is stored with the event.
+        client : str, optional
+            Name of the person or instrument that extends the study. Defaults to the study's client.
+
+        Raises
+        ------
+        StudyError
+            If the study is certified or was stopped, had no such limit, or the new one is not
+            beyond the old one.
+        InputError
+            If no limit is given, or it is invalid.
+
+        Notes
+        -----
         The guarantee does not depend on budgets, so they may be extended whatever the data look
         like.
         """
@@ -680,7 +1017,24 @@ class Study(StudyReader):
         self._session.write(client_of(client) or self.client, act)
 
     def stop(self, reason: str, client: str | None = None) -> None:
-        """End the study by hand, if it is not certified; stopping it twice is harmless."""
+        """End the study without a certificate.
+
+        Parameters
+        ----------
+        reason : str
+            Explanation. It is stored with the event.
+        client : str, optional
+            Name of the person or instrument that stops the study. Defaults to the study's client.
+
+        Raises
+        ------
+        StudyError
+            If the study is certified.
+
+        Notes
+        -----
+        Stopping a study twice has no further effect.
+        """
         reason = reason_of(reason)
 
         def act(batch: StudyTransaction) -> None:
@@ -694,8 +1048,9 @@ class Study(StudyReader):
         self._session.write(client_of(client) or self.client, act)
 
     def _certified(self, batch: StudyTransaction) -> Decision | None:
-        """The decision that this transaction has made, if it has and `on_certify` wants it;
-        taken before anybody else can write.
+        """Return the decision if this transaction certified and `on_certify` is set.
+
+        The decision is made here, before another client can write.
         """
         if self._calls[2] is None or not batch.certified:
             return None
@@ -708,8 +1063,9 @@ class Study(StudyReader):
         told: Sequence[int] = (),
         certified: Decision | None = None,
     ) -> None:
-        """Call back, after it is stored. An error in one keeps no other from being called; the
-        first is raised at the end.
+        """Call the callbacks, after everything is stored.
+
+        All of them are called, even if some raise errors; the first error is raised at the end.
         """
         errors = []
         for call, news in zip(
@@ -725,7 +1081,7 @@ class Study(StudyReader):
 
 
 def nothing_to_ask(name: str, state: str) -> StudyError:
-    """state: of the study."""
+    """Return the error of `Study.ask` if no round can be assigned in this state of the study."""
     text = "study {name!r} asks for nothing: " + (
         "its whole budget is out: tell the rounds that are pending"
         if state == "running"

@@ -1,4 +1,4 @@
-"""Everything that can be seen of a study without changing it."""
+"""Read access to a study: everything that can be seen of it without changing it."""
 
 import json
 from collections.abc import Iterator
@@ -27,8 +27,17 @@ from .status import Status, standing
 
 
 class StudyView:
-    """A study at one moment: whatever is read off it fits together, however others go on
-    meanwhile.
+    """A consistent view of a study at one moment.
+
+    `Study.moment` makes it. All attributes and methods refer to the same events, even if other
+    clients write to the study meanwhile.
+
+    Attributes
+    ----------
+    name : str
+        Name of the study.
+    problem : Problem
+        Problem of the study.
     """
 
     def __init__(
@@ -42,12 +51,12 @@ class StudyView:
     ) -> None:
         self.name, self.problem = name, state.setting.problem
         self._now, self._at, self._head, self._events = state, at, head, events
-        self._off = off  # what is to be said of this machine's clock
+        self._off = off  # a message about this machine's clock
         self._seq = state.history.seq
 
     @property
     def _state(self) -> StudyState:
-        """As long as nothing has happened since."""
+        """Return the state, or raise an error if the study has changed since the view was made."""
         if self._now.history.seq != self._seq:
             raise StudyError(
                 "moment-passed",
@@ -60,7 +69,7 @@ class StudyView:
 
     @property
     def events(self) -> list[Event]:
-        """All up to then."""
+        """Return all events up to this moment, as a list of `Event`."""
         if self._events is None:
             raise InputError(
                 "no-history",
@@ -72,38 +81,44 @@ class StudyView:
 
     @property
     def state(self) -> str:
-        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        """Return "running", "certified", "budget", "deadline" or "by hand"."""
         return self._state.phase(self._at)
 
     @property
     def head(self) -> str:
-        """The number and the seal of the last event; "" for a study in memory."""
+        """Return the number and the hash of the last event; "" for a study in memory."""
         return self._head
 
     @property
     def stopping(self) -> Stopping:
-        """What judges it now."""
+        """Return the stopping rule that is in force, at the delta that is left."""
         return self._state.monitor.stopping
 
     @property
     def pending(self) -> list[Round]:
-        """The rounds that are out, or failed and to be asked again."""
+        """Return the rounds that are assigned, or that failed and will be assigned again."""
         return [as_round(self.problem, one) for one in self._state.history.open.values()]
 
     def open_rounds(self) -> list[dict[str, Any]]:
-        """One row per pending round, the oldest first: who has it, since when, until when, and
-        whether that is over; `waiting`: it failed, and is asked again next; `mark`: as its todo has
-        it.
+        """Return one row per pending round, the oldest first.
+
+        Returns
+        -------
+        list of dict
+            ``round`` is the number, ``arms`` and ``left`` are names of arms (all arms, and those
+            without a result), ``client`` holds the round since ``asked``, with a lease until
+            ``until``, which is over if ``overdue``. ``waiting`` is True for a round that failed and
+            will be assigned next, and ``mark`` is that of its `Round`.
         """
         known = self._state.history.open
         return [
             {
                 "round": one.number,
                 "arms": [self.problem.label([a]) for a in one.arms],
-                "left": [self.problem.label([a]) for a in one.left],
+                "remaining": [self.problem.label([a]) for a in one.left],
                 "client": one.client,
                 "asked": one.asked,
-                "until": one.until,
+                "lease_until": one.until,
                 "overdue": one.expired(self._at),
                 "waiting": one.waiting,
                 "mark": one.mark,
@@ -112,23 +127,27 @@ class StudyView:
         ]
 
     def within(self) -> dict[int, Floats]:
-        """Where plays have levels, the values of all rounds, as `outliers.report_data` takes them."""
+        """Return the values of all rounds of a study with batch effects, by round.
+
+        The rows of each array are arms, means, and numbers of values, as `outliers.gathered` takes
+        them.
+        """
         return self._state.history.within()
 
     @property
     def status(self) -> Status:
-        """Where it stands, and what to do next; print it."""
+        """Return the current `Status` of the study."""
         known = standing(self._state, self.name, self.state, self._at, self._head)
         return known if self._off is None else replace(known, notes=(*known.notes, self._off))
 
     @property
     def decision(self) -> Decision | None:
-        """Why it stopped, and what is known; None while it runs."""
+        """Return the `Decision`, or None while the study runs."""
         state, why = self._state, self.state
         return None if why == "running" else make_decision(state, state.ending(why), self._head)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
-        """One row per "round", "arm" or "event"."""
+        """Return one row per "round" (and arm), "arm" or "event"; see `Study.rows`."""
         if not isinstance(level, str) or level not in LEVELS:
             raise unknown_name("level", level, LEVELS)
         state = self._state
@@ -137,13 +156,17 @@ class StudyView:
         return rows(state.setting.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told, and the delta at which it
-        was judged; of so many moments at most, the last among them.
+        """Return the evidence and the threshold after each report; see `Study.history`.
+
+        Parameters
+        ----------
+        most : int, optional
+            Maximal number of rows, among them the last one.
         """
         return history(self._state.setting, self._state.engine, self.events, most)
 
     def to_dict(self, surface: Renderer = PYTHON) -> dict[str, Any]:
-        """All of it, as plain data."""
+        """Return status, decision, arms, rounds and events as plain data."""
         decision = self.decision
         return {
             "name": self.name,
@@ -163,8 +186,16 @@ class StudyView:
         surface: Renderer = PYTHON,
         mode: int = PRIVATE,
     ) -> str:
-        """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends;
-        also written to `path`, which its owner alone can read if it is new, or as `mode` says.
+        """Return the study as JSON, or the rows of a level as CSV, and write them to ``path``.
+
+        Parameters
+        ----------
+        path, level, mode
+            See `Study.export`.
+        form : {"json", "csv"}, optional
+            Format of the text. Defaults to the suffix of ``path``.
+        surface : Renderer
+            Syntax in which messages name calls and options.
         """
         if form_of(path, form) == "csv":
             rows = self.rows(level)
@@ -182,7 +213,7 @@ class StudyView:
         unit: str | None = None,
         surface: Renderer = PYTHON,
     ) -> str:
-        """A page to hand on, as `Study.report` says."""
+        """Return the report as HTML, and write it to ``path``; see `Study.report`."""
         from .report.content import report_data
         from .report.pages import report
 
@@ -194,8 +225,10 @@ class StudyView:
 
 
 class StudyReader:
-    """The part of `Study` that only reads. Every look begins with what others have stored
-    meanwhile, and is of one moment.
+    """The methods and properties of `Study` that only read.
+
+    Each access first reads the events that other clients have stored meanwhile, and refers to one
+    moment.
     """
 
     name: str
@@ -205,11 +238,23 @@ class StudyReader:
 
     @contextmanager
     def moment(self, history: bool = False) -> Iterator[StudyView]:
-        """The study as it is now, for several looks that fit together; use it inside the `with`,
-        while other threads wait.
+        """Return a context manager that gives a consistent view of the study.
 
-        history: with all events, which `rows`, `history` and `export` need.
+        Use it for several accesses that must agree with each other. Other threads wait until the
+        ``with`` block ends.
 
+        Parameters
+        ----------
+        history : bool, default=False
+            If True, all events are read, which `rows`, `history` and `export` need.
+
+        Yields
+        ------
+        StudyView
+            The study as it is now.
+
+        Examples
+        --------
         >>> import combgame as cg
         >>> study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
         >>> with study.moment() as now:
@@ -222,58 +267,103 @@ class StudyReader:
 
     @property
     def state(self) -> str:
-        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        """Return "running", "certified", "budget", "deadline" or "by hand"."""
         with self.moment() as this:
             return this.state
 
     @property
     def done(self) -> bool:
-        """Whether it has stopped, for whatever reason."""
+        """Return True if the study has stopped, for any reason."""
         return self.state != "running"
 
     @property
     def pending(self) -> list[Round]:
-        """The rounds that are out, or failed and to be asked again."""
+        """Return the rounds that are assigned, or that failed and will be assigned again."""
         with self.moment() as this:
             return this.pending
 
     @property
     def status(self) -> Status:
-        """Where it stands, and what to do next; print it."""
+        """Return the current `Status`, which can be printed."""
         with self.moment() as this:
             return this.status
 
     @property
     def decision(self) -> Decision | None:
-        """Why it stopped, and what is known; None while it runs."""
+        """Return the `Decision`, or None while the study runs."""
         with self.moment() as this:
             return this.decision
 
     @property
     def seq(self) -> int:
-        """The number of the last event that this process knows of; nothing is read for it."""
+        """Return the number of the last event that this process knows; nothing is read."""
         return self._session.seq
 
     @property
     def planned_rounds(self) -> float | None:
-        """How many rounds a plan expected before it began; None where nobody said."""
+        """Return the number of rounds that a plan predicted; None if none was given."""
         said = self.events(0, 1)[0].data.get("planned_rounds")
         return None if said is None else float(said)
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
-        """All that has happened; or what came after an event, at most so many."""
+        """Return the events of the study.
+
+        Parameters
+        ----------
+        after : int, default=0
+            Only events with a larger number are returned.
+        most : int, optional
+            Maximal number of events.
+
+        Returns
+        -------
+        list of Event
+            The events in their order.
+        """
         after = check_int("after", after, 0)
         most = None if most is None else check_int("most", most, 1)
         return self._session.events(after, most)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
-        """One row per "round", "arm" or "event"."""
+        """Return the data of the study as a table.
+
+        Parameters
+        ----------
+        level : {"round", "arm", "event"}, default="round"
+            One row per round and arm in it, per arm, or per event.
+
+        Returns
+        -------
+        list of dict
+            The rows, all with the same keys.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such level.
+        """
         history = not isinstance(level, str) or level != "arm"
         with no_collecting(), self.moment(history) as this:
             return this.rows(level)
 
     def to_frame(self, level: str = "round") -> Any:
-        """The rows as a pandas DataFrame."""
+        """Return the data of the study as a pandas DataFrame.
+
+        Parameters
+        ----------
+        level : {"round", "arm", "event"}, default="round"
+            See `rows`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows.
+
+        Raises
+        ------
+        CombGameError
+            If pandas is not installed.
+        """
         try:
             import pandas
         except ImportError:
@@ -281,31 +371,71 @@ class StudyReader:
         return pandas.DataFrame(self.rows(level))
 
     def export(self, path: Any = None, level: str = "event", mode: int = PRIVATE) -> str:
-        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text,
-        which is also written to `path`: a file that its owner alone can read if it is new, or, as
-        `mode` says, its group too.
+        """Export the study as JSON, or its rows as CSV.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write. The format is CSV if it ends with ``.csv``, otherwise JSON.
+        level : {"round", "arm", "event"}, default="event"
+            Rows of a CSV file; see `rows`. JSON contains everything.
+        mode : int, default=0o600
+            Permissions of a new file. By default only its owner can read it; 0o640 admits the
+            group.
+
+        Returns
+        -------
+        str
+            The text.
         """
         with self.moment(history=True) as this:
             return this.export(path, level, mode=mode)
 
     def copy(self, destination: Any) -> None:
-        """A copy of the SQLite file, with all the studies in it, while others go on; nothing is
-        overwritten.
+        """Copy the SQLite file, with all the studies in it, while other clients may go on.
+
+        Parameters
+        ----------
+        destination : str or Path
+            The new file. An existing file is not overwritten.
+
+        Raises
+        ------
+        InputError
+            If the study is kept in memory.
         """
         with self._session.lock:
             self._session.storage.copy(path_of(destination))
 
     def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told, and the delta at which it
-        was judged.
+        """Return the evidence and the threshold after each report.
+
+        Returns
+        -------
+        list of dict
+            One row per event that changed the values: its ``seq``, ``timestamp``,
+            ``leader``, ``rounds``, ``values``, ``evidence``, ``threshold``, the ``delta`` at which
+            the study was evaluated, and ``late``, which is True for results that came after the
+            study had ended.
         """
         return history(self._setting, self._session.engine, self.events())
 
     def plot(self, kind: str = "overview", unit: str | None = None) -> Any:
-        """A matplotlib figure: "estimates" by name with intervals, the "evidence" over the rounds,
-        both ("overview"), or "pulls": values per arm against the best use of as many.
+        """Draw the study with matplotlib.
 
-        unit: what the values are, for the axes, such as "mg/l".
+        Parameters
+        ----------
+        kind : {"overview", "estimates", "evidence", "pulls"}, default="overview"
+            "estimates" shows the arms with their intervals, "evidence" the evidence over the
+            rounds, "overview" both. "pulls" compares the number of values per arm with the optimal
+            allocation.
+        unit : str, optional
+            Unit of the values for the axes, such as "mg/l".
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         from .report.content import plot
 
@@ -314,12 +444,27 @@ class StudyReader:
             return plot(this, kind, unit)
 
     def report(self, path: Any = None, plan: Any = None, unit: str | None = None) -> str:
-        """A page to hand on: decision, margin, pictures, assumptions, noise, every round and who
-        measured it. The HTML, which is also written to `path`; it stands alone and can be printed.
+        """Write a report as a self-contained HTML page that can be printed.
 
-        plan: what `combgame.plan` gave before the study, to compare. unit: what the values are,
-        such as "mg/l".
+        The page shows the decision, the lead, figures, assumptions, the noise, and every round with
+        its client.
 
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+        plan : Plan, optional
+            Result of `combgame.plan` before the study, for comparison.
+        unit : str, optional
+            Unit of the values, such as "mg/l".
+
+        Returns
+        -------
+        str
+            The HTML.
+
+        Examples
+        --------
         >>> import combgame as cg
         >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new <1>"])
         >>> "new &lt;1&gt;: no value" in cg.Study(problem).report()
@@ -329,7 +474,7 @@ class StudyReader:
             return this.report(path, plan, unit)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return what a notebook shows."""
         from .report.content import summary
         from .report.pages import short
 
@@ -337,11 +482,24 @@ class StudyReader:
             return short(summary(this))
 
     def replay(self, head: str | None = None) -> Replay:
-        """Decide everything again, from the events alone, and say where that differs from what was
-        asked, if anywhere.
+        """Repeat all decisions from the events alone, and list the rounds that would differ.
 
-        head: as `status` or `decision` had it at some time; it is an error if events up to there
-        were removed or changed since.
+        Parameters
+        ----------
+        head : str, optional
+            Number and hash of an event, as the status or the decision showed them earlier.
+
+        Returns
+        -------
+        Replay
+            The result.
+
+        Raises
+        ------
+        StoreError
+            If events up to ``head`` were removed or changed since.
+        InputError
+            If ``head`` is not such a text.
         """
         return self._replay(head, self.events(), self._session.engine)
 

@@ -1,4 +1,4 @@
-"""What a pull of an arm returns."""
+"""Models of the measurements."""
 
 from .base import Assumption, RewardsBase, dual, overtaken, scratch, swapped
 from .bernoulli import Bernoulli

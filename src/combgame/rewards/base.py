@@ -1,6 +1,4 @@
-"""What all rewards share: the description, the bounds on the means, and the nearest alternative for
-one rival.
-"""
+"""The base class of reward models, their assumptions, and transportation costs for any family."""
 
 import math
 from collections.abc import Collection
@@ -18,13 +16,33 @@ from ..engine.protocols import RewardKernel
 from ..engine.state import Floats, Ints
 from ..errors import invalid_argument, is_real, to_python_scalar
 
-WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
-SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add
+WEIGHTLESS = 1e-100  # an arm with a smaller weight can be moved at no cost
+SHAVE = 1e-11  # share of the terms of a bound that is subtracted; more than rounding can add
 
 
 class Assumption(StrEnum):
-    """What is known of the values of an arm, independent of each other: what a stopping rule may
-    rest its proof on.
+    """An assumption about the distribution of the values of an arm.
+
+    Under every assumption the values are independent of each other. The proof of a stopping rule
+    rests on the assumptions that `RewardsBase.assumptions` returns.
+
+    Attributes
+    ----------
+    GAUSSIAN
+        Gaussian values with the stated sigma.
+    NORMAL
+        Gaussian values of any variance.
+    EXPONENTIAL
+        Values from a one-parameter exponential family whose divergence is the one in use.
+    LEVELLED
+        Gaussian values around a batch effect that all values of a play share.
+    SURROGATE
+        Sub-Gaussian values whose divergence is replaced by that of Gaussian values with the stated
+        scale.
+    SUB_GAUSSIAN
+        Sub-Gaussian values with the stated scale.
+    BINARY
+        Values 0 or 1.
     """
 
     GAUSSIAN = "Gaussian values with the stated sigma"
@@ -43,11 +61,19 @@ class Assumption(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RewardsBase(Description):
-    """Describes rewards; `part` makes what computes with them."""
+    """Base class of reward models.
+
+    A subclass is a frozen dataclass that describes the measurements; its method `kernel` returns
+    the object that computes with them. The other methods have defaults that claim nothing.
+
+    See Also
+    --------
+    combgame.engine.protocols.RewardKernel : The methods that a kernel needs.
+    """
 
     @property
     def variance_known(self) -> bool:
-        """Whether the variances are."""
+        """Whether the variances of the values are known."""
         return True
 
     @property
@@ -56,65 +82,167 @@ class RewardsBase(Description):
         return False
 
     def kernel(self, low: Floats, high: Floats) -> RewardKernel:
-        """The verbs of `protocols.RewardKernel` for arms whose means are known to lie in [low, high]."""
+        """Return the kernel for arms whose means are known to lie in [low, high].
+
+        Parameters
+        ----------
+        low, high : numpy.ndarray, shape (d,)
+            Bounds on the means, infinite where there are none.
+
+        Returns
+        -------
+        RewardKernel
+            An object with the methods of `combgame.engine.protocols.RewardKernel`.
+        """
         raise NotImplementedError
 
     def mean_range(self, d: int) -> tuple[Floats, Floats]:
-        """The means that this family can have, per arm."""
+        """Return the means that this family can have.
+
+        Parameters
+        ----------
+        d : int
+            Number of arms.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            The smallest and the largest mean of each arm, both of shape (d,).
+        """
         return np.full(d, -np.inf), np.full(d, np.inf)
 
     def assumptions(self) -> frozenset[Assumption]:
-        """What is true of these rewards. Nothing is claimed by default, nor by a class that
-        inherits this: whatever it changes, a threshold is called proved only if the class of the
-        rewards says itself what they are.
+        """Return the assumptions that these rewards satisfy.
+
+        Returns
+        -------
+        frozenset of Assumption
+            Empty by default.
+
+        Notes
+        -----
+        A threshold is called proved only if the class of the rewards defines this method itself. A
+        class that inherits it claims nothing, because it may change anything else.
         """
         return frozenset()
 
     def check_value(self, value: float, n: int | None) -> Message | None:
-        """Why an arm cannot have this value, or, if n is given, this mean of n values; None if it
-        can.
+        """Check whether an arm can have a value.
+
+        Parameters
+        ----------
+        value : float
+            The value, or the mean of `n` values.
+        n : int, optional
+            Number of values whose mean is given; None for a single value.
+
+        Returns
+        -------
+        Message or None
+            The reason why the value is impossible, or None if it is possible.
         """
         return None
 
     def has_batch_effect(self) -> bool:
-        """Whether every play has a level of its own, which all its values share."""
+        """Return whether all values of a play share a batch effect."""
         return False
 
     def check_arms(self, d: int) -> None:
-        """Say in a sentence why these rewards cannot be those of d arms."""
+        """Raise an `InputError` if these rewards cannot be those of d arms.
+
+        Parameters
+        ----------
+        d : int
+            Number of arms.
+        """
 
     def support(self, d: int) -> tuple[float, float]:
-        """The smallest and largest value that a pull can return."""
+        """Return the smallest and the largest value that a measurement can have.
+
+        Parameters
+        ----------
+        d : int
+            Number of arms.
+        """
         return -math.inf, math.inf
 
     def permuted(self, order: Ints) -> "RewardsBase | None":
-        """The rewards of the same arms with arm order[i] called i; None: that cannot be done."""
+        """Return the rewards of the same arms in another order.
+
+        Parameters
+        ----------
+        order : numpy.ndarray of int, shape (d,)
+            Arm ``order[i]`` becomes arm ``i``.
+
+        Returns
+        -------
+        RewardsBase or None
+            None if the rewards cannot be permuted.
+        """
         return None
 
     def with_names(self, names: tuple[str, ...] | None) -> "RewardsBase":
-        """The same, with what was said of arms by their names put in the order of the arms."""
+        """Return these rewards with arguments given by arm name put in the order of the arms.
+
+        Parameters
+        ----------
+        names : tuple of str, optional
+            Names of the arms in order.
+        """
         return self
 
     def reflected(self) -> "tuple[RewardsBase, float] | None":
-        """The rewards of pivot - x, where x has these, and the pivot: 0, unless only another one
-        has a family. None: that is not known, so that nothing can be minimised. A class has to say
-        it itself.
+        """Return the rewards of ``pivot - x``, where x has these rewards.
+
+        Returns
+        -------
+        tuple of (RewardsBase, float) or None
+            The reflected rewards and the pivot, which is 0 unless the family is closed only under
+            another reflection. None if the reflection is not known; the means can then not be
+            minimised. A class has to define this method itself.
         """
         return None
 
     def variance_groups(self, d: int) -> Ints:
-        """A number per arm, from 0 on: arms with the same number vary alike."""
+        """Return the variance group of each arm.
+
+        Parameters
+        ----------
+        d : int
+            Number of arms.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (d,)
+            Groups are numbered from 0; arms with the same number have the same variance.
+        """
         return np.zeros(d, np.int64)
 
     def sub_gaussian_scale(self, d: int) -> Floats:
-        """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a
-        sentence if it is not known.
+        """Return, for each arm, a sigma for which its values are sigma-sub-Gaussian.
+
+        Parameters
+        ----------
+        d : int
+            Number of arms.
+
+        Returns
+        -------
+        numpy.ndarray, shape (d,)
+            The scales. They hold for all means.
+
+        Raises
+        ------
+        NotImplementedError
+            If the family has no such scale.
+        InputError
+            If the scale is not known.
         """
         raise NotImplementedError
 
 
 def spread_of(rewards: RewardsBase, d: int) -> Floats | None:
-    """The spread of some rewards; None for a family that has none."""
+    """Return the sub-Gaussian scale of the rewards, or None for a family without one."""
     try:
         return rewards.sub_gaussian_scale(d)
     except NotImplementedError:
@@ -122,8 +250,9 @@ def spread_of(rewards: RewardsBase, d: int) -> Floats | None:
 
 
 def claimed_assumptions(rewards: RewardsBase) -> frozenset[Assumption]:
-    """What these rewards say of themselves, or a sentence: a licence is a text too, of which a part
-    must not pass for another.
+    """Return the assumptions that the rewards claim, after checking their type.
+
+    An assumption is a string, so a string must not be taken for a set of assumptions.
     """
     said: Any = rewards.assumptions()
     several = isinstance(said, Collection) and not isinstance(said, str)
@@ -137,29 +266,32 @@ def claimed_assumptions(rewards: RewardsBase) -> frozenset[Assumption]:
 
 
 def valid_assumptions(rewards: RewardsBase) -> frozenset[Assumption]:
-    """What the class of these rewards says itself, rather than by inheritance."""
+    """Return the assumptions that the class of the rewards defines itself."""
     return claimed_assumptions(rewards) if "assumptions" in vars(type(rewards)) else frozenset()
 
 
 def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
-    """An (x, y) at which y -> divergence(x, y) is not convex, on a grid of the means that a user's
-    rewards can have; None if there is none.
+    """Search for a pair (x, y) at which ``y -> divergence(x, y)`` is not convex.
 
-    Distances are found by their multiplier (`dual`): where a divergence is not convex, the point at
-    which its slope is right need not be the cheapest, and a distance may be larger than what is
-    enough.
+    The search uses a grid of the means that a user's rewards can have. It returns None if it finds
+    no such pair.
+
+    Notes
+    -----
+    Transportation costs are found by their multiplier (`dual`). Where a divergence is not convex,
+    the point at which its slope is right need not be the cheapest, so a cost may be too large.
     """
     try:
         low, high = rewards.mean_range(d)
         kernel, (least, most) = rewards.kernel(low, high), rewards.support(d)
-    except Exception:  # a run says so
+    except Exception:  # a run reports the error
         return None
     looked: set[tuple[str, ...]] = set()
     for arm in range(d):
         ys = spaced(float(low[arm]), float(high[arm]))
         few = ys[:: max(ys.size // 6, 1)]
         kind = tuple(repr(_cost(kernel, float(x), float(y), arm)) for x in few for y in few)
-        if kind in looked:  # arms that are alike are looked at once
+        if kind in looked:  # arms with the same divergence are checked once
             continue
         looked.add(kind)
         if len(looked) > CLOSELY:
@@ -177,18 +309,18 @@ def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
 
 
 def _cost(kernel: RewardKernel, x: float, y: float, arm: int) -> float:
-    """The divergence; not a number where it raises."""
+    """Return the divergence, or NaN if it raises."""
     try:
         return float(kernel.divergence(x, y, arm))
-    except Exception:  # a run says so where it matters
+    except Exception:  # a run reports the error where it matters
         return math.nan
 
 
-CLOSELY = 8  # different arms whose divergences `not_convex` looks at on the whole grid
+CLOSELY = 8  # number of different arms that `not_convex` checks on the whole grid
 
 
 def spaced(low: float, high: float) -> Floats:
-    """Points between two bounds, close to each other near these and near 0, ascending."""
+    """Return ascending points between two bounds, dense near the bounds and near 0."""
     steps = 10.0 ** np.arange(-9.0, 7.0)
     ends = [x for x in (low, high) if math.isfinite(x)] or [0.0]
     near = [end + sign * steps for end in ends for sign in (-1.0, 1.0)]
@@ -198,19 +330,20 @@ def spaced(low: float, high: float) -> Floats:
 
 
 def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return the scratch arrays of a reward kernel with d arms."""
     return np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(1)
 
 
 @jitable
 def shaved(rewards: RewardKernel, x: float, weight: float, slope: float, arm: int) -> float:
-    """What an arm adds to the Lagrangian of `RewardKernel.transportation_cost` beside the lead at the projected
-    means: the min over y in M of
+    """Return a lower bound for the contribution of an arm to a Lagrangian.
 
-    weight * d(x, y) - slope * (y - project(x)), less what rounding can add to it in a sum of up to
-    40,000 arms.
+    The Lagrangian is that of `RewardKernel.transportation_cost`, without the lead at the projected
+    means. The contribution is the minimum over y in M of ``weight * d(x, y) - slope * (y -
+    project(x))``, less the most that rounding can add to it in a sum of up to 40,000 arms.
     """
     out = rewards.project(x, arm) - x
-    if weight < WEIGHTLESS:  # as far as M goes
+    if weight < WEIGHTLESS:  # the arm moves to the end of M
         end = rewards.project(math.copysign(math.inf, slope), arm) - x
         return (
             -(1.0 + SHAVE) * abs(slope) * (abs(end - out) + SHAVE * (abs(end) + abs(out)))
@@ -219,7 +352,7 @@ def shaved(rewards: RewardKernel, x: float, weight: float, slope: float, arm: in
         )
     off, cost, _ = rewards.best_shift_with_gradient(x, weight, slope, arm)
     value = cost - slope * (off - out) - SHAVE * (cost + abs(slope) * (abs(off) + abs(out)))
-    return value if value > -math.inf else -math.inf  # not a number: no bound
+    return value if value > -math.inf else -math.inf  # NaN: no bound
 
 
 @jitable
@@ -234,11 +367,14 @@ def dual(
     high: Floats,
     alternative: Floats,
 ) -> float:
-    """`RewardKernel.transportation_cost` for any family and any box M, by its one multiplier alpha.
+    """Compute `RewardKernel.transportation_cost` for any family and any box M by its multiplier.
 
-    For each alpha >= 0 the Lagrangian's minimiser is explicit (`best_shift_with_gradient`), and the lead of `best`
-    falls with alpha: find its root. What is returned is the Lagrangian's largest value on the way
-    less what rounding may have added, so it is a lower bound wherever the search ends.
+    Notes
+    -----
+    For each alpha >= 0 the minimiser of the Lagrangian is explicit (`best_shift_with_gradient`),
+    and the lead of the leader falls with alpha; the search is for the root of the lead. The value
+    returned is the largest Lagrangian on the way, less the most that rounding may have added, so it
+    is a lower bound wherever the search ends.
     """
     lead, doubt = lead_of(mean, arms, sign, n)
     value, start, speed, room, size = 0.0, lead, 0.0, 0.0, abs(lead)
@@ -258,9 +394,9 @@ def dual(
         size += abs(off)
     margin = 4.0 * (n + 2) * ROUND
     value -= margin * value
-    if start <= 0.0:  # case 1: nothing to do
+    if start <= 0.0:  # case 1: the rival is at least as good already
         return value
-    # case 2: arms without weight move first, one after the other, as far as needed
+    # Case 2: arms without weight move first, one after the other, as far as needed.
     for i in range(n):
         a = arms[i]
         if weight[a] < WEIGHTLESS:
@@ -276,8 +412,8 @@ def dual(
     if start - doubt > room:
         return math.inf  # no means in M make the rival as good
     left, right, alpha, here = 0.0, math.inf, 0.0, start  # case 3: the multiplier
-    # Newton; where that leads nowhere, and now and then, a bracket is sought or halved on a
-    # logarithmic scale
+    # Newton's method. Where it fails, and in every fifth step, a bracket is sought or halved on a
+    # logarithmic scale.
     for count in range(100):
         trial = alpha + here / speed if speed > 0.0 else math.inf
         if not left < trial < right or count % 5 == 4:
@@ -334,7 +470,7 @@ def boxed_pair(
     sign: Floats,
     spare: Floats,
 ) -> float:
-    """The cost for arm j to overtake arm i, for any family and box."""
+    """Return the cost for arm j to overtake arm i, for any family and any box."""
     arms[0], arms[1], sign[0], sign[1] = i, j, -1.0, 1.0
     return dual(rewards, mean, weight, arms, sign, 2, low, high, spare)
 
@@ -353,7 +489,10 @@ def overtaken(
     spare: Floats,
     value: Floats,
 ) -> int:
-    """`RewardKernel.cheapest_challenger` for any family: `boxed_pair` for every arm that is not taken."""
+    """Find `RewardKernel.cheapest_challenger` for any family.
+
+    Evaluates `boxed_pair` for every arm that is not taken.
+    """
     arm, value[0] = -1, math.inf
     for j in range(mean.size):
         if taken[j] < 0.5:
@@ -367,7 +506,10 @@ def overtaken(
 def swapped(
     rewards: RewardKernel, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats
 ) -> None:
-    """`RewardKernel.cheapest_exchange` for any family: `cheapest_challenger` for every arm of `best`."""
+    """Find `RewardKernel.cheapest_exchange` for any family.
+
+    Evaluates `cheapest_challenger` for every arm of the leader.
+    """
     value[0], value[1], value[2] = -1.0, -1.0, math.inf
     for i in range(best.size):
         if best[i] > 0.5:
@@ -377,6 +519,7 @@ def swapped(
 
 
 def check_bounds(name: str, low: float, high: float) -> None:
+    """Raise an `InputError` unless low and high are finite numbers with low < high."""
     if (
         not all(is_real(to_python_scalar(x)) and math.isfinite(x) for x in (low, high))
         or not low < high

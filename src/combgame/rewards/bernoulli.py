@@ -1,5 +1,7 @@
-"""Bernoulli rewards, 0 or 1: d_KL(x, y) = x ln(x/y) + (1-x) ln((1-x)/(1-y)); 1/4-sub-Gaussian, the
-paper's case (a).
+"""Bernoulli rewards, case (a) of the paper.
+
+The values are 0 or 1, sub-Gaussian with variance proxy 1/4, and d_KL(x, y) = x ln(x/y) + (1-x)
+ln((1-x)/(1-y)).
 """
 
 import math
@@ -15,13 +17,14 @@ from ..engine.state import Fixed, Floats, Ints, Random
 from ..engine.statistics import Statistics
 from .base import WEIGHTLESS, Assumption, RewardsBase, boxed_pair, dual, scratch, swapped
 
-EDGE = 1e-12  # no other mean is like 0 or 1; this keeps the price finite
+EDGE = 1e-12  # distance from 0 and 1 that keeps the divergence finite
 
 
 @jitable
 def toward_zero(x: float, c: float, q: float) -> tuple[float, float, float]:
-    """The y below x with x - y = q y (1 - y), 1 - y, and dq/dy y (1 - y); c = 1 - x. Nothing is
-    subtracted that could cancel.
+    """Return the y below x with ``x - y = q y (1 - y)``, 1 - y, and ``dq/dy y (1 - y)``.
+
+    ``c`` is 1 - x. No difference is taken in which digits could cancel.
     """
     if q > 1e100:
         return x / q, 1.0, q
@@ -33,24 +36,26 @@ def toward_zero(x: float, c: float, q: float) -> tuple[float, float, float]:
 
 @jitable
 def surprise(x: float, y: float, off: float) -> float:
-    """x ln(x/y) + y - x >= 0, where off = y - x is known better than from y and x: d_KL is the sum
-    of two such.
+    """Return ``x ln(x/y) + y - x``, which is at least 0.
+
+    ``off = y - x`` is known more precisely than the difference of its terms. d_KL is the sum of two
+    such expressions.
     """
     return x * excess(off / x, y / x) if x > 0.0 else off
 
 
 @jitable
 def kl(x: float, y: float, z: float, off: float) -> float:
-    """d_KL(x, y) with z = 1 - y and off = y - x."""
+    """Return d_KL(x, y), given z = 1 - y and off = y - x."""
     return surprise(x, y, off) + surprise(1.0 - x, z, -off)
 
 
 @jitable
 def reach(x: float, c: float, level: float) -> float:
-    """Nearly the y - x > 0 with d_KL(x, y) = level; c = 1 - x.
+    """Return an approximation of the y - x > 0 with d_KL(x, y) = level, where c = 1 - x.
 
     In the angles of x = sin^2 u and y = sin^2 (u + v) the divergence is 2 v^2 - (4/3) v^3 cot 2u +
-    ...; of a large one little but (1 - x) ln(1 / (1 - y)) is left.
+    ... For a large divergence little more than (1 - x) ln(1 / (1 - y)) remains.
     """
     if level > 2.0 * c:
         return c - math.exp((x * math.log(x) + c * math.log(c) - level) / c)
@@ -61,6 +66,8 @@ def reach(x: float, c: float, level: float) -> float:
 
 
 class BernoulliKernel(NamedTuple):
+    """Bernoulli rewards with means in a box; see `RewardKernel`."""
+
     low: Fixed  # M, per arm, inside [0, 1]
     high: Fixed
     arms: Ints  # scratch
@@ -69,28 +76,31 @@ class BernoulliKernel(NamedTuple):
     value: Floats
 
     def update_variance(self, stats: Statistics) -> None:
-        pass
+        """Do nothing: a Bernoulli variance is a function of the mean."""
 
     def divergence(self, x: float, y: float, arm: int) -> float:
+        """Return d_KL(x, y), with y kept away from 0 and 1."""
         y = min(max(y, min(EDGE, x)), max(1.0 - EDGE, x))
         return kl(x, y, 1.0 - y, y - x)
 
     def kl_lcb(self, x: float, level: float, arm: int) -> float:
+        """Return the lower KL confidence bound, by reflection of `kl_ucb`."""
         return 1.0 - self.kl_ucb(1.0 - x, level, arm)
 
     def kl_ucb(self, x: float, level: float, arm: int) -> float:
-        """The root of d(x, y) = level in [x, 1): Halley's method from a start by the arcsine,
-        safeguarded by bisection.
+        """Return the root of d(x, y) = level in [x, 1).
+
+        Uses Halley's method, started by the arcsine transformation and safeguarded by bisection.
         """
         if level <= 0.0 or x >= 1.0:
             return max(x, 0.0)
         if x <= 0.0:
             return -math.expm1(-level)
         c, far = 1.0 - x, 1.0 - EDGE - x
-        # d(x, 1 - EDGE) >= c ln(1 / EDGE) - ln 2
+        # d(x, 1 - EDGE) >= c ln(1 / EDGE) - ln 2, so most calls need no divergence here.
         if far <= 0.0 or (level > 27.0 * c - 0.7 and kl(x, x + far, EDGE, far) <= level):
             return max(x, 1.0 - EDGE)
-        # Pinsker: d(x, y) >= 2 (x - y)^2, so that the root is not beyond
+        # Pinsker's inequality d(x, y) >= 2 (x - y)^2 bounds the root.
         left, right = 0.0, min(math.sqrt(0.5 * level), far)
         if not right > 0.0:
             return x
@@ -108,7 +118,7 @@ class BernoulliKernel(NamedTuple):
             bend = 0.5 * newton * (x * z / y + c * y / z) / off  # F F'' / (2 F'^2)
             step = newton / (1.0 - bend) if bend < 0.5 else newton
             trial = off - step
-            # the error is cubed, so that nothing is left of it
+            # Convergence is cubic, so the remaining error is below rounding.
             if abs(step) <= max(1e-5 * min(off, z), 1e-16 * y):
                 return x + trial
             if not left < trial < right:
@@ -119,9 +129,11 @@ class BernoulliKernel(NamedTuple):
         return x + off
 
     def project(self, x: float, arm: int) -> float:
+        """Return the possible mean that is nearest to x."""
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
     def best_shift(self, x: float, weight: float, slope: float, arm: int) -> float:
+        """Return the minimiser in closed form; see `TransportationCost`."""
         y = x
         if slope < 0.0:
             y, _, _ = toward_zero(x, 1.0 - x, -slope / weight)
@@ -132,6 +144,7 @@ class BernoulliKernel(NamedTuple):
     def best_shift_with_gradient(
         self, x: float, weight: float, slope: float, arm: int
     ) -> tuple[float, float, float]:
+        """Return the shift, its cost and the rate of the shift."""
         c, q = 1.0 - x, abs(slope) / weight
         y, z, root = x, c, 1.0
         if slope < 0.0:
@@ -150,14 +163,17 @@ class BernoulliKernel(NamedTuple):
         return off, weight * kl(x, y, z, off), rate
 
     def quadratic_variance(self, weight: float, arm: int) -> float:
+        """Return -1: the cost is not quadratic."""
         return -1.0
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
+        """Draw 0 or 1."""
         return 1.0 if rng.random() < mean else 0.0
 
     def cheapest_challenger(
         self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
     ) -> int:
+        """Find the arm that overtakes arm i at the least cost."""
         arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
@@ -171,7 +187,7 @@ class BernoulliKernel(NamedTuple):
                     y, z = (
                         p * mean[i] + q * mean[j],
                         p * (1.0 - mean[i]) + q * (1.0 - mean[j]),
-                    )  # two arms: the weighted mean
+                    )  # two arms meet at their weighted mean
                     if self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]:
                         inside = True
                         cost = weight[i] * kl(mean[i], y, z, -lead * q) + weight[j] * kl(
@@ -196,26 +212,32 @@ class BernoulliKernel(NamedTuple):
         return arm
 
     def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        """Find the cheapest exchange; see `swapped`."""
         swapped(self, mean, weight, best, self.value, value)
 
     def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
+        """Return the transportation cost; see `dual`."""
         return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bernoulli(RewardsBase):
-    """Values 0 or 1.
+    """Rewards that are 0 or 1.
 
-    >>> round(Bernoulli().part(np.zeros(2), np.ones(2)).divergence(0.5, 0.25, 0), 12)
+    Examples
+    --------
+    >>> round(Bernoulli().kernel(np.zeros(2), np.ones(2)).divergence(0.5, 0.25, 0), 12)
     0.143841036226
     """
 
     def assumptions(self) -> frozenset[Assumption]:
+        """Return the exponential, sub-Gaussian and binary assumptions."""
         return frozenset({Assumption.EXPONENTIAL, Assumption.SUB_GAUSSIAN, Assumption.BINARY})
 
     def check_value(self, value: float, n: int | None) -> Message | None:
+        """Check that a value is 0 or 1, or that a mean is a share of n."""
         if n is None:
             if value in (0.0, 1.0):
                 return None
@@ -238,19 +260,25 @@ class Bernoulli(RewardsBase):
         )
 
     def mean_range(self, d: int) -> tuple[Floats, Floats]:
+        """Return the interval [0, 1] for each arm."""
         return np.zeros(d), np.ones(d)
 
     def support(self, d: int) -> tuple[float, float]:
+        """Return 0 and 1."""
         return 0.0, 1.0
 
     def permuted(self, order: Ints) -> "Bernoulli":
+        """Return these rewards: they are the same for all arms."""
         return self
 
     def reflected(self) -> "tuple[Bernoulli, float]":
+        """Return these rewards and the pivot 1."""
         return self, 1.0  # 1 - x is 0 or 1 again
 
     def sub_gaussian_scale(self, d: int) -> Floats:
-        return np.full(d, 0.5)  # Hoeffding's lemma
+        """Return 1/2 for each arm, by Hoeffding's lemma."""
+        return np.full(d, 0.5)
 
     def kernel(self, low: Floats, high: Floats) -> BernoulliKernel:
+        """Return the kernel for arms with means in [low, high]."""
         return BernoulliKernel(low.copy(), high.copy(), *scratch(low.size))

@@ -1,7 +1,7 @@
-"""Gaussian rewards: d_KL(x, y) = (x - y)^2 / (2 sigma^2).
+"""Gaussian rewards, with d_KL(x, y) = (x - y)^2 / (2 sigma^2).
 
-The paper's case (b); the closed forms are its Lemmas on the optimistic reward and on explicit
-solutions.
+This is case (b) of the paper. The closed forms are its lemmas on the optimistic reward and on
+explicit solutions.
 """
 
 import math
@@ -20,17 +20,18 @@ from ..engine.statistics import Statistics
 from ..errors import InputError, check_bool, invalid_argument
 from .base import WEIGHTLESS, Assumption, RewardsBase, boxed_pair, dual, scratch, swapped
 
-EPSILON = 2.0**-52  # of a float
-# what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for
-# by 4/FINE of the variance
+EPSILON = 2.0**-52  # relative spacing of floats
+# Rounding changes a mean and a sum of squares by at most 1/FINE of what noise does; raising the
+# variance by 4/FINE of itself compensates for that.
 FINE = 1000.0
-UNLIKE = 1000.0  # how unlike standard deviations may be that are weighed within plays
+UNLIKE = 1000.0  # largest ratio of the standard deviations of arms within a play
 
 
 @jitable
 def resolved(stats: Statistics, a: int) -> bool:
-    """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE
-    times that of its last digit.
+    """Return whether rounding is negligible beside the standard deviation of an arm.
+
+    The standard error of the arm's mean must be at least FINE times the last digit of that mean.
     """
     n, digit = stats.counts[a], FINE * EPSILON * abs(stats.mean[a])
     return bool(
@@ -39,31 +40,36 @@ def resolved(stats: Statistics, a: int) -> bool:
 
 
 class Stated(NamedTuple):
-    """In the place of `Estimated`, where the standard deviations are stated: it holds nothing, for
-    every array takes time to compile at every call that hands it on.
+    """Replacement of `Estimated` where the standard deviations are stated.
+
+    It holds no arrays, because every array costs compile time at every call that passes it on.
     """
 
     variance_known: bool
 
     def renew(self, sigma: Floats, stats: Statistics) -> None:
-        pass
+        """Do nothing: the standard deviations are stated."""
 
     def true(self, sigma: Floats, arm: int) -> float:
+        """Return the standard deviation with which an arm is sampled."""
         return float(sigma[arm])
 
 
 class Estimated(NamedTuple):
-    """The standard deviations that are not known, for `GaussianKernel.sigma`."""
+    """Estimates of unknown standard deviations, for `GaussianKernel.sigma`."""
 
     variance_known: bool
     believed: Floats  # squares of the estimates
-    scatter: Fixed  # the true ones, for draws
+    scatter: Fixed  # the true ones, for sampling
     group: Ints  # int64[d]: arms with the same unknown sigma have the same number
     pool: Floats  # float64[2, groups] scratch
-    lean: float  # values as if by which an arm's own estimate is pulled to that of its group
+    lean: float  # pseudo-values by which an arm's estimate is shrunk to that of its group
 
     def renew(self, sigma: Floats, stats: Statistics) -> None:
-        """The pooled estimate of a group of arms; or each arm's own, pulled to that."""
+        """Update the estimates.
+
+        An estimate is the pooled one of a group of arms, or each arm's own, shrunk towards that.
+        """
         if stats.batch.precision.size > 0:
             for a in range(sigma.size):
                 self.believed[a] = stats.batch.variance()
@@ -88,14 +94,17 @@ class Estimated(NamedTuple):
             sigma[a] = math.sqrt(self.believed[a])
 
     def true(self, sigma: Floats, arm: int) -> float:
+        """Return the standard deviation with which an arm is sampled."""
         return float(self.scatter[arm])
 
 
 class GaussianKernel(NamedTuple):
-    sigma: Floats  # where it is not known: estimates
+    """Gaussian rewards with means in a box; see `RewardKernel`."""
+
+    sigma: Floats  # estimates, if it is unknown
     low: Fixed  # M, per arm
     high: Fixed
-    free: bool  # M is all of R^d
+    free: bool  # whether M is all of R^d
     spreads: Stated | Estimated
     arms: Ints  # scratch
     sign: Floats
@@ -103,28 +112,35 @@ class GaussianKernel(NamedTuple):
     value: Floats
 
     def update_variance(self, stats: Statistics) -> None:
+        """Update the estimates of unknown standard deviations."""
         self.spreads.renew(self.sigma, stats)
 
     def divergence(self, x: float, y: float, arm: int) -> float:
+        """Return (x - y)^2 / (2 sigma^2)."""
         z = (x - y) / self.sigma[arm]
         return float(0.5 * z * z)
 
     def kl_lcb(self, x: float, level: float, arm: int) -> float:
+        """Return x - sigma sqrt(2 level)."""
         return float(x - self.sigma[arm] * math.sqrt(2.0 * level))
 
     def kl_ucb(self, x: float, level: float, arm: int) -> float:
+        """Return x + sigma sqrt(2 level)."""
         return float(x + self.sigma[arm] * math.sqrt(2.0 * level))
 
     def project(self, x: float, arm: int) -> float:
+        """Return the possible mean that is nearest to x."""
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
     def best_shift(self, x: float, weight: float, slope: float, arm: int) -> float:
+        """Return the minimiser in closed form; see `TransportationCost`."""
         y = x + slope * self.sigma[arm] * self.sigma[arm] / weight
         return float(min(max(y, self.low[arm]), self.high[arm]))
 
     def best_shift_with_gradient(
         self, x: float, weight: float, slope: float, arm: int
     ) -> tuple[float, float, float]:
+        """Return the shift, its cost and the rate of the shift."""
         rate = float(self.sigma[arm] * self.sigma[arm] / weight)
         off, least, most = slope * rate, float(self.low[arm] - x), float(self.high[arm] - x)
         if off < least:
@@ -135,14 +151,17 @@ class GaussianKernel(NamedTuple):
         return off, 0.5 * weight * z * z, rate
 
     def quadratic_variance(self, weight: float, arm: int) -> float:
+        """Return sigma^2 / weight, or -1 if the means are bounded."""
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
+        """Draw a Gaussian value."""
         return float(mean + self.spreads.true(self.sigma, arm) * rng.standard_normal())
 
     def cheapest_challenger(
         self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
     ) -> int:
+        """Find the arm that overtakes arm i at the least cost."""
         arm, best, blur = -1, math.inf, 0.0
         loaded = weight[i] >= WEIGHTLESS
         if loaded:
@@ -184,6 +203,7 @@ class GaussianKernel(NamedTuple):
         return arm
 
     def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        """Find the cheapest exchange, in one pass if means are free."""
         if not self.free:
             swapped(self, mean, weight, best, self.value, value)
             return
@@ -191,7 +211,7 @@ class GaussianKernel(NamedTuple):
             0,
             math.inf,
             0.0,
-        )  # of the leader's arms: the least mean, the largest blur
+        )  # least mean and largest quadratic variance of the leader's arms
         for i in range(best.size):
             if best[i] > 0.5:
                 self.arms[n] = i
@@ -202,7 +222,7 @@ class GaussianKernel(NamedTuple):
         value[0], value[1], value[2] = -1.0, -1.0, math.inf
         for j in range(
             best.size
-        ):  # one pass over the others: with 10^5 arms, memory is what takes the time
+        ):  # one pass over the other arms: with 10^5 arms, memory access takes most of the time
             if best[j] < 0.5:
                 blur = (
                     self.sigma[j] * self.sigma[j] / weight[j] if weight[j] >= WEIGHTLESS else -1.0
@@ -214,8 +234,8 @@ class GaussianKernel(NamedTuple):
                     and value[0] >= 0.0
                     and 0.5 * lead * lead >= value[2] * (blur + widest)
                 ):
-                    # none of the leader's arms is nearer to this one (rounding is monotone, so that
-                    # is exact)
+                    # None of the leader's arms is nearer to this one. Rounding is monotone, so the
+                    # comparison is exact.
                     continue
                 for k in range(n):
                     i = self.arms[k]
@@ -231,6 +251,7 @@ class GaussianKernel(NamedTuple):
     def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
+        """Return the transportation cost, in closed form unless means are bounded."""
         if not self.free:
             return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
         (lead, doubt), variance, idle = lead_of(mean, arms, sign, n), 0.0, -1
@@ -244,7 +265,7 @@ class GaussianKernel(NamedTuple):
                 variance += self.sigma[a] * self.sigma[a] / weight[a]
         if (
             lead <= 0.0
-        ):  # Lemma on explicit solutions, case 1: the rival is at least as good already
+        ):  # lemma on explicit solutions, case 1: the rival is at least as good already
             return 0.0
         if idle >= 0:  # case 2: an arm without weight moves alone until the answers tie
             alternative[arms[idle]] += sign[idle] * lead
@@ -257,7 +278,7 @@ class GaussianKernel(NamedTuple):
 
 
 def by_name(sigma: Any) -> bool:
-    """Whether standard deviations are pairs of a name and a number."""
+    """Return whether standard deviations are given as pairs of a name and a number."""
     return (
         isinstance(sigma, tuple | list)
         and bool(sigma)
@@ -269,11 +290,11 @@ def by_name(sigma: Any) -> bool:
 
 
 Groups = tuple[tuple[int, ...], ...]
-LEAN = 2.0  # values, of `GaussianKernel.lean`, where each arm has its own sigma
+LEAN = 2.0  # `Estimated.lean` if each arm has its own sigma
 
 
 def _without_known(kind: Any) -> Any:
-    """`variance_known` was an argument once."""
+    """Refuse the former argument `known`, with advice."""
     begin = kind.__init__
 
     @wraps(begin)
@@ -287,6 +308,7 @@ def _without_known(kind: Any) -> Any:
 
 
 def no_longer_known() -> InputError:
+    """Return the error for the former argument `known`."""
     return InputError(
         "known-is-gone",
         "Gaussian has no argument known",
@@ -299,13 +321,34 @@ def no_longer_known() -> InputError:
 @_without_known
 @dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(RewardsBase):
-    """Gaussian rewards; `sigma` is one standard deviation, or one per arm, in order or by name.
+    """Gaussian rewards with known or unknown standard deviations.
 
-    Without a sigma it is not known, and taken from the data. shared: True, one sigma for all arms;
-    False, each arm has its own; or groups of arms, [[0, 1], [2, 3]] or {"left": [0, 1], "right":
-    [2, 3]}, with one sigma each. supposed: the sigma (or one per arm) with which simulations draw
-    and plans reckon then; nothing else depends on it.
+    Parameters
+    ----------
+    sigma : float, sequence of float or mapping of str to float, optional
+        Standard deviation of a value: one number for all arms, or one per arm, in order or by name.
+        If None (the default), it is unknown and estimated from the data.
+    shared_sigma : bool, sequence of sequences of int, or mapping, default=True
+        Which arms share an unknown sigma. True: all arms. False: none; each arm has its own.
+        Otherwise groups of arms, such as ``[[0, 1], [2, 3]]`` or ``{"left": [0, 1], "right": [2,
+        3]}``, with one sigma per group.
+    simulation_sigma : float, sequence of float or mapping of str to float, optional
+        Standard deviations with which simulations draw values, and plans compute, if sigma is
+        unknown. Nothing else depends on them.
+    batch_effect : bool, default=False
+        Whether all values of a play share a batch effect, which may be anything. `sigma` is then
+        the standard deviation of values within a play.
 
+    Raises
+    ------
+    InputError
+        If a standard deviation is not a positive, finite number; if the groups do not contain every
+        arm once; if `shared_sigma` or `simulation_sigma` is given together with `sigma`; or if,
+        with a batch effect, an unknown sigma is not shared by all arms, or one sigma is more than
+        1,000 times another.
+
+    Examples
+    --------
     >>> Gaussian(0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False)
     (Gaussian(sigma=0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False))
     >>> Gaussian(shared_sigma={"left": [1, 0], "right": [2, 3]})
@@ -337,15 +380,16 @@ class Gaussian(RewardsBase):
                 "level-shared",
                 "Gaussian: with batch_effect=True a sigma that is not known is the same for all "
                 "arms, because values of a play are weighed by it",
-                remedy="leave shared_sigma out, or give the standard deviations of values within a play",
+                remedy="leave shared_sigma out, or give the standard deviations of values within "
+                "a play",
             )
         if self.variance_known and (
             self.shared_sigma is not True or self.simulation_sigma is not None
         ):
             raise InputError(
                 "sigma-is-known",
-                "Gaussian: shared_sigma and simulation_sigma are for a sigma that is not known, and here sigma "
-                "is {sigma}",
+                "Gaussian: shared_sigma and simulation_sigma are for a sigma that is not known, "
+                "and here sigma is {sigma}",
                 remedy="leave them out; or give simulation_sigma={sigma} instead of sigma",
                 sigma=self.sigma,
             )
@@ -357,12 +401,15 @@ class Gaussian(RewardsBase):
 
     @property
     def variance_shared(self) -> bool:
+        """Whether arms share an unknown sigma."""
         return not self.variance_known and self.shared_sigma is not False
 
     def has_batch_effect(self) -> bool:
+        """Return whether all values of a play share a batch effect."""
         return bool(self.batch_effect)
 
     def assumptions(self) -> frozenset[Assumption]:
+        """Return the assumptions, which depend on `sigma` and `batch_effect`."""
         if self.has_batch_effect():
             return frozenset({Assumption.LEVELLED})
         if not self.variance_known:
@@ -377,6 +424,7 @@ class Gaussian(RewardsBase):
         )
 
     def check_arms(self, d: int) -> None:
+        """Raise an `InputError` if the arguments are not those of d arms."""
         for name in ("sigma", "simulation_sigma"):
             given = getattr(self, name)
             if isinstance(given, tuple) and len(given) != d:
@@ -407,8 +455,8 @@ class Gaussian(RewardsBase):
                 if supposed != self.simulation_sigma[first]:
                     raise InputError(
                         "supposed-differs",
-                        "Gaussian: simulation_sigma has {one} for arm {first} and {other} for arm {arm}, "
-                        "which share one sigma",
+                        "Gaussian: simulation_sigma has {one} for arm {first} and {other} for arm "
+                        "{arm}, which share one sigma",
                         remedy="suppose the same, or give shared=False",
                         one=self.simulation_sigma[first],
                         first=first,
@@ -417,7 +465,8 @@ class Gaussian(RewardsBase):
                     )
 
     def variance_groups(self, d: int) -> Ints:
-        if self.variance_known:  # the same stated sigma
+        """Return the variance group of each arm; equal stated sigmas share one."""
+        if self.variance_known:
             return (
                 np.unique(self.sub_gaussian_scale(d), return_inverse=True)[1]
                 .reshape(d)
@@ -429,6 +478,7 @@ class Gaussian(RewardsBase):
         return out
 
     def permuted(self, order: Ints) -> "Gaussian":
+        """Return the rewards of the same arms in another order."""
         changed: dict[str, Any] = {}
         for name in ("sigma", "simulation_sigma"):
             given = getattr(self, name)
@@ -442,9 +492,11 @@ class Gaussian(RewardsBase):
         return replace(self, **changed) if changed else self
 
     def reflected(self) -> "tuple[Gaussian, float]":
+        """Return these rewards and the pivot 0."""
         return self, 0.0
 
     def with_names(self, names: tuple[str, ...] | None) -> "Gaussian":
+        """Return these rewards with standard deviations in the order of the arms."""
         changed: dict[str, Any] = {}
         for name in ("sigma", "simulation_sigma"):
             if not by_name(getattr(self, name)):
@@ -463,6 +515,10 @@ class Gaussian(RewardsBase):
         return replace(self, **changed) if changed else self
 
     def sub_gaussian_scale(self, d: int) -> Floats:
+        """Return the standard deviation of each arm.
+
+        An unknown sigma is replaced by `simulation_sigma`; without that an `InputError` is raised.
+        """
         if by_name(self.sigma) or by_name(self.simulation_sigma):
             self.with_names(None)
         given = self.simulation_sigma if self.sigma is None else self.sigma
@@ -476,6 +532,7 @@ class Gaussian(RewardsBase):
         return np.broadcast_to(np.asarray(given, dtype=float), (d,)).copy()
 
     def kernel(self, low: Floats, high: Floats) -> GaussianKernel:
+        """Return the kernel for arms with means in [low, high]."""
         d = low.size
         sigma = (
             self.sub_gaussian_scale(d)
@@ -490,7 +547,7 @@ class Gaussian(RewardsBase):
 
 
 def _deviations(name: str, given: Any) -> Any:
-    """One standard deviation, or a tuple of them; None if there is none."""
+    """Return one standard deviation, a tuple of them, or None if none is given."""
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -498,7 +555,7 @@ def _deviations(name: str, given: Any) -> Any:
     named = by_name(given)
     try:
         sigmas = np.atleast_1d(np.asarray([one for _, one in given] if named else given))
-    except Exception:  # whatever was given
+    except Exception:  # not convertible to an array
         sigmas = np.zeros(0)
     if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
         what = "a number or a flat list of numbers, one per arm"
@@ -519,13 +576,13 @@ def _deviations(name: str, given: Any) -> Any:
 
 
 def _even(sigma: Any) -> bool:
-    """Whether no standard deviation is far above another."""
+    """Return whether no standard deviation is more than UNLIKE times another."""
     several = [one for _, one in sigma] if by_name(sigma) else np.atleast_1d(np.asarray(sigma))
     return float(np.max(several)) <= UNLIKE * float(np.min(several))
 
 
 def _groups(given: Any) -> bool | Groups:
-    """True, False, or groups of arms, each ascending, in the order in which they were given."""
+    """Return True, False, or groups of arms, each ascending, in the order given."""
     if isinstance(given, bool):
         return given
     wrong = invalid_argument(
@@ -558,7 +615,10 @@ def _arm(a: Any) -> bool:
 def gaussian_part(
     sigma: Floats, low: Floats, high: Floats, group: Ints | None = None, lean: float = LEAN
 ) -> GaussianKernel:
-    """group: arms with the same number share a sigma that is not known; None: all are stated."""
+    """Return a Gaussian kernel.
+
+    Arms with the same number in `group` share an unknown sigma; None if all sigmas are stated.
+    """
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
     spreads: Stated | Estimated = Stated(True)
     if group is not None:

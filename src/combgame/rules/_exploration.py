@@ -19,7 +19,7 @@ from ..engine.state import Floats, Ints, Random, arms_of
 from ..engine.statistics import Statistics
 from ..errors import unknown_name
 from ..structures import StructureBase
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 
 
 @jitable

@@ -18,7 +18,7 @@ from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..stopping.base import ProblemLike
 from ..stopping.block_effects import SCALES, contrast
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 from ._exploration import joining, padded
 
 SHARE = 0.05  # of the rounds so far: the length of a block

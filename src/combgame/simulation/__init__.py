@@ -1,1 +1,1 @@
-"""Many runs of one rule, or of several."""
+"""Simulations: many runs of one rule, or of several rules."""

@@ -1,4 +1,4 @@
-"""A plan as people see it: its table, one concluding sentence, and rounds against delta."""
+"""Reports of a plan: its table, one concluding sentence, and a plot of rounds against delta."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from .._display.text import aligned
 from .._messages import Message
 
 Row = dict[str, Any]
-SHOWN = 10  # arms and actions in the printed plan
+SHOWN = 10  # number of arms and actions in the printed plan
 COLUMNS = (
     "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with "
     "epsilon); limit: where the optimal proportions stop without noise (no bound: real runs stop "
@@ -35,7 +35,7 @@ SPENT = (
 )
 
 HEADS = {"shrink": "gaps", "label": ""}
-IN_PAGES: dict[str, Callable[[Any], str]] = {  # what a notebook shows of a row, and how
+IN_PAGES: dict[str, Callable[[Any], str]] = {  # columns in a notebook, with their formats
     "shrink": "x {:g}".format,
     "rule": str,
     "threshold": str,
@@ -49,10 +49,10 @@ IN_PAGES: dict[str, Callable[[Any], str]] = {  # what a notebook shows of a row,
 
 
 def expectation(rows: Sequence[Row], max_rounds: int) -> Message:
-    """What to expect, in one sentence. rows: one rule with one threshold, at every delta.
+    """Return what to expect in one message, from the rows of one rule and threshold.
 
-    Its arguments are sentences, whose arguments are the figures: `rounds`, one per delta, and
-    `bounds`, one per delta that has a bound.
+    Its arguments are messages with the numbers as arguments: `rounds` has one per delta, and
+    `bounds` one per delta that has a bound.
     """
     bounds = [row for row in rows if row["bound"] is not None and row["bound"] >= 1.0]
     text = "Expect {rounds:list}"
@@ -69,7 +69,7 @@ def expectation(rows: Sequence[Row], max_rounds: int) -> Message:
 
 
 def _rounds(row: Row, max_rounds: int, where: Message) -> Message:
-    """The limit, or the mean of some runs and how they lie around it."""
+    """Return the limit, or the mean of some runs with their quartiles."""
     if row["rule"] is None:
         return Message("rounds-of-limit", "some {limit:,.0f} {where}", where=where, **row)
     if row["capped"]:
@@ -88,7 +88,7 @@ def _rounds(row: Row, max_rounds: int, where: Message) -> Message:
 
 
 def _where(row: Row, first: bool) -> Message:
-    """For what so many rounds are needed; only the first says all of it."""
+    """Return the conditions of a number of rounds; only the first message has all of them."""
     if not first:
         return Message("at-delta", "at delta = {delta:g}", delta=row["delta"])
     text = "rounds" if row["rule"] is None else "rounds with {rule}"
@@ -111,8 +111,14 @@ def _bound(row: Row, first: bool, several: bool) -> Message:
 
 
 def text(plan: Row, limits: Sequence[Row]) -> str:
-    """The printed plan. plan: as `Plan.to_dict` gives it; limits: one row per threshold and
-    delta.
+    """Return the printed plan.
+
+    Parameters
+    ----------
+    plan : dict
+        The result of `Plan.to_dict`.
+    limits : sequence of dict
+        One row per threshold and delta.
     """
     rows = plan["rows"]
     simulated = rows[0]["rule"] is not None
@@ -128,11 +134,11 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
         lines.append(AT_THE_END)
     lines += [f"{name} is {validity}." for name, validity in plan["validity"].items()]
     lines += [
-        ANOTHER.format(gap_scales=gap_scales, answer=answer, first=plan["answer"])
-        for gap_scales, answer in {row["shrink"]: row["answer"] for row in rows}.items()
+        ANOTHER.format(shrink=shrink, answer=answer, first=plan["answer"])
+        for shrink, answer in {row["shrink"]: row["answer"] for row in rows}.items()
         if answer != plan["answer"]
     ]
-    if not limits:  # plays with levels of their own
+    if not limits:  # the rounds have batch effects
         return "\n".join([*lines, "", plan["sentence"]])
     first = limits[0]
     lines += ["", SPENT.format(**first)]
@@ -151,7 +157,7 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
 
 
 def as_html(plan: Row, picture: Any) -> str:
-    """The plan for a notebook. plan: as `Plan.to_dict` gives it; picture: a figure, or None."""
+    """Return the plan for a notebook, from the result of `Plan.to_dict` and a figure or None."""
     rows = plan["rows"]
     wanted = {key: said for key, said in IN_PAGES.items() if rows[0].get(key) is not None}
     cells = [
@@ -170,7 +176,7 @@ def as_html(plan: Row, picture: Any) -> str:
 
 
 def _of(rows: Sequence[Row], limit: Row) -> list[Row]:
-    """Those of a threshold and a delta."""
+    """Return the rows of one threshold and delta."""
     return [
         row
         for row in rows
@@ -179,13 +185,13 @@ def _of(rows: Sequence[Row], limit: Row) -> list[Row]:
 
 
 def _shown(head: list[str], cells: list[list[str]], rest: str) -> str:
-    """The first lines of a table, and where the rest of it is."""
+    """Return the first lines of a table, and a note on where to find the others."""
     left = len(cells) - SHOWN
     return aligned(head, cells[:SHOWN]) + (f"\n... and {left} more {rest}" if left > 0 else "")
 
 
 def _cells(row: Row, cut: bool) -> list[str]:
-    """cut: some runs were stopped by the budget, so what they had then is shown."""
+    """Return the cells of a row; with `cut`, also what runs had when their budget ended."""
     cells = [
         f"x {row['shrink']:g}",
         f"{row['threshold']} ({row['label']})",
@@ -216,8 +222,10 @@ def _cells(row: Row, cut: bool) -> list[str]:
 
 
 def plot(rows: Sequence[Row], limits: Sequence[Row], proved: Collection[str]) -> Any:
-    """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
-    limits and the bound. proved: the thresholds that are, on a condition or without.
+    """Plot rounds against delta, one line per rule and threshold, with the limits and the bound.
+
+    Lines are dashed unless their threshold is in `proved`, which has the thresholds that are
+    proved, with or without conditions.
     """
     made, axis = figure(width=8.4)
     rows = sorted(rows, key=lambda row: row["delta"])

@@ -1,9 +1,9 @@
-"""The runs of a `Runner` on a card.
+"""Play the runs of a `Runner` on a GPU.
 
-Run i of seed s has the numbers, the start and the rule of run i % TEMPLATES on the processor, and
-noise of its own, counted from (s, i) by `engine/philox.py`: it is the same whatever card plays it,
-in whatever portion, and beside whichever others. It is not run i of the processor's engines, whose
-noise comes from another generator.
+Run i of seed s has the permutation of the arms, the initial design and the rule of run i %
+TEMPLATES on the processor. Its noise is counted from (s, i) by `engine/philox.py`: it is the same
+on any GPU, in any portion, and beside any other runs. It is not run i of the engines of the
+processor, whose noise comes from another generator.
 """
 
 import re
@@ -20,12 +20,12 @@ from ..stopping.base import check_compared
 from .result import Simulation
 from .runner import TEMPLATES, Run, Runner
 
-PORTION = 1 << 22  # runs at a time: the last ones of each wait for the longest
-ROOM = 1 << 16  # bytes: a rule's arrays are made larger in advance up to this
+PORTION = 1 << 22  # runs per batch; the runs of a batch wait for the longest one
+ROOM = 1 << 16  # bytes up to which the arrays of a rule are enlarged in advance
 
 
 def card() -> Any:
-    """`engine/cuda`, if there is a card; or a sentence."""
+    """Return the module `engine.cuda`; raise an error if there is no usable GPU."""
     try:
         from ..engine import cuda
     except ImportError:
@@ -43,7 +43,7 @@ def card() -> Any:
 
 
 class CudaSimulation:
-    """The runs of a runner, ready to be played on a card."""
+    """The runs of a runner, prepared for a GPU."""
 
     def __init__(self, runner: Runner, runs: int) -> None:
         self.runner, self._cuda = runner, card()
@@ -58,7 +58,7 @@ class CudaSimulation:
             for _ in range(often):
                 rule = run.bound.resize(rule)
             templates.append(self._template(run, rule, mine.order))
-        self._player = self._cuda.Player(templates, runner.seed)
+        self._player = self._cuda.CudaRunner(templates, runner.seed)
         if self._player.slots < 1:
             raise EngineError(
                 "card-memory",
@@ -69,9 +69,7 @@ class CudaSimulation:
         self._warm()
 
     def _enlargements(self, run: Run) -> int:
-        """How often the rule's arrays are made larger before it begins: on a card they cannot
-        grow.
-        """
+        """Return how often the arrays of the rule are enlarged: a GPU cannot grow them later."""
         rule, size, often = run.rule, _bytes(run.rule), 0
         while True:
             rule = run.bound.resize(rule)
@@ -90,7 +88,7 @@ class CudaSimulation:
             "stops": run.stopping_times,
             "winners": run.recommended,
         }
-        made = self._cuda.Template(parts, run.start, order)
+        made = self._cuda.RunTemplate(parts, run.start, order)
         why = self._cuda.misfit(made)
         if why is not None:
             raise EngineError(
@@ -102,7 +100,7 @@ class CudaSimulation:
         return made
 
     def _warm(self) -> None:
-        """Compile, if nobody has; or a sentence."""
+        """Compile the runs if necessary; raise an error if that fails."""
         try:
             self._player.play(0, 1, 0)
         except Exception as error:
@@ -116,7 +114,7 @@ class CudaSimulation:
             ) from error
 
     def batch(self, first: int, runs: int) -> BatchResult:
-        """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
+        """Play the runs from `first` on; runs that outgrow the GPU are played on the processor."""
         found: BatchResult = self._player.play(first, runs, self.runner.max_rounds)
         check_compared(self.runner.stopping, found.stopping_times.min(axis=0, initial=0))
         for k in np.flatnonzero(found.status == NEEDS_RESIZE):
@@ -131,7 +129,7 @@ class CudaSimulation:
 
 
 def simulated(runner: Runner, label: str, runs: int, progress: bool | None) -> Simulation:
-    """All runs of a runner, in portions."""
+    """Play all runs of a runner in portions."""
     with waiting(f"compiling {label} for the card", f"compiled {label} for the card", progress):
         played = CudaSimulation(runner, runs)
     made, what = [], f"{runs:,} run{'s' * (runs != 1)} of {label[:60]} on the card"
@@ -139,13 +137,13 @@ def simulated(runner: Runner, label: str, runs: int, progress: bool | None) -> S
         for first in range(0, runs, PORTION):
             made.append(played.batch(first, min(PORTION, runs - first)))
             say(f" ({first + len(made[-1].stopping_times):,} done)")
-    names = ("stops", "winners", "leaders", "leads")
+    names = ("stopping_times", "recommended", "final_leaders", "final_leads")
     arrays = {name: np.concatenate([getattr(one, name) for one in made]) for name in names}
     if runner.spec.shuffle_arms:
         known = np.array([runner.labels(i) for i in range(min(runs, TEMPLATES))])
         arrays["labels"] = known[np.arange(runs) % TEMPLATES]
-    outgrown = sum(int((one.status == NEEDS_RESIZE).sum()) for one in made)
-    return runner.found(label, outgrown=outgrown, **arrays)
+    n_cpu_fallback = sum(int((one.status == NEEDS_RESIZE).sum()) for one in made)
+    return runner.found(label, n_cpu_fallback=n_cpu_fallback, **arrays)
 
 
 def _bytes(kernel: Any) -> int:

@@ -1,8 +1,4 @@
-"""plan(): before an experiment, how many rounds to expect for supposed means: the bound, the limit,
-and simulated rules.
-
-What a plan holds: rounds to expect, as rows.
-"""
+"""Plan an experiment: the number of rounds to expect for supposed means."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,22 +36,38 @@ from .runner import CARD, Runner, RunSpec, check_level_sd, ordered_results
 
 
 class Scenario(NamedTuple):
-    """The supposed means with their gaps scaled by `shrink`, and what they lead to."""
+    """The supposed means with scaled gaps, and the results for them.
+
+    Parameters
+    ----------
+    shrink : float
+        The factor by which the gaps are multiplied.
+    means : ndarray of float64, shape (d,)
+        The scaled means.
+    answer : tuple of int
+        The best answer.
+    complexity : Complexity
+        The complexity of the instance.
+    simulations : tuple of Simulation
+        One per rule and threshold; empty if nothing was simulated.
+    """
 
     shrink: float
     means: Floats
-    answer: tuple[int, ...]  # the best one
+    answer: tuple[int, ...]
     complexity: Complexity
-    simulations: tuple[Simulation, ...]  # rules x thresholds; none if nothing was simulated
+    simulations: tuple[Simulation, ...]
 
 
 def at_the_end(runs: Simulation) -> dict[str, float | None]:
-    """What one has when the budget ends, or before: the share of runs whose leader is right, the
-    share that is certified, and the lead that one sees, with its quartiles.
+    """Return what runs have when they end.
+
+    These are the share of runs whose leader is right, the share of certified runs, and the median
+    and quartiles of the lead.
     """
     leads = np.full(1, np.nan) if runs.final_leads is None else runs.final_leads
-    stats = leads[np.isfinite(leads)]
-    low, middle, high = np.percentile(stats, [25, 50, 75]) if stats.size else (None, None, None)
+    known = leads[np.isfinite(leads)]
+    low, middle, high = np.percentile(known, [25, 50, 75]) if known.size else (None, None, None)
     return {
         "right": float(runs.leader_correct.mean()),
         "certified": float(1.0 - runs.capped.mean()),
@@ -67,18 +79,33 @@ def at_the_end(runs: Simulation) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Rounds to expect. Print it for the table and one concluding sentence."""
+    """The number of rounds to expect; print it for a table and one concluding sentence.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem.
+    deltas : tuple of float
+        The confidence parameters.
+    stoppings : tuple of Stopping
+        The stopping rules, one per threshold.
+    scenarios : tuple of Scenario
+        One scenario per gap scale. The sentence, the plot and the allocation are for the first one.
+    """
 
     problem: Problem
     deltas: tuple[float, ...]
-    stoppings: tuple[Stopping, ...]  # the thresholds
-    scenarios: tuple[
-        Scenario, ...
-    ]  # one per shrink; sentence, plot and allocation are for the first
+    stoppings: tuple[Stopping, ...]
+    scenarios: tuple[Scenario, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per shrink, delta, threshold and rule (None: nothing was simulated). limit None:
-        the rule stops on something else.
+        """Return one row per gap scale, delta, threshold and rule.
+
+        Returns
+        -------
+        list of dict
+            The rule is None if nothing was simulated. The limit is None if the rule stops on
+            something else.
         """
         return [row for case in self.scenarios for row in self._rows(case)]
 
@@ -101,7 +128,7 @@ class Plan:
             case.complexity.characteristic_time,
             lower_bound(self.problem, case.complexity, delta),
         )
-        if stopping.epsilon:  # that bound is for rules that must find the best answer
+        if stopping.epsilon:  # the bound is for rules that must find the best answer
             bound = math.nan
         end = oracle_stopping_time(stopping, self.problem, case.means, case.complexity, k)
         return {
@@ -117,7 +144,7 @@ class Plan:
         }
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame of the rows."""
+        """Return a pandas DataFrame of the rows."""
         try:
             import pandas
         except ImportError:
@@ -125,8 +152,13 @@ class Plan:
         return pandas.DataFrame(self.rows())
 
     def arms(self) -> list[dict[str, Any]]:
-        """Per threshold, delta and arm: how many values the optimal proportions have of it at the
-        limit, `per_round` of them each round.
+        """Return how many values of each arm the optimal proportions need.
+
+        Returns
+        -------
+        list of dict
+            One row per threshold, delta and arm: `values` is the number of values at the limit,
+            `per_round` the number per round.
         """
         first, each = self.scenarios[0], self.scenarios[0].complexity.allocation
         return [
@@ -144,8 +176,13 @@ class Plan:
         ]
 
     def support(self) -> list[dict[str, Any]]:
-        """Per threshold, delta and action of the optimal proportions: its share of the rounds, and
-        its plays at the limit.
+        """Return how often the optimal proportions play each action.
+
+        Returns
+        -------
+        list of dict
+            One row per threshold, delta and action: `share` is its share of the rounds, `plays` the
+            number of its plays at the limit.
         """
         played = sorted(self.scenarios[0].complexity.support, key=lambda pair: -pair[1])
         return [
@@ -162,7 +199,7 @@ class Plan:
         ]
 
     def _limits(self) -> list[dict[str, Any]]:
-        """One row per threshold and delta; none where plays have levels of their own."""
+        """Return one row per threshold and delta; none if rounds have batch effects."""
         case = self.scenarios[0]
         if self.problem.rewards.has_batch_effect():
             return []
@@ -178,7 +215,7 @@ class Plan:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, which JSON can carry."""
+        """Return the whole plan as plain data for JSON."""
         first = self.scenarios[0]
         return {
             "answer": self.problem.label(first.answer),
@@ -192,13 +229,13 @@ class Plan:
         }
 
     def _used(self) -> list[Stopping]:
-        """The stopping rules that occur, each once."""
+        """Return the distinct stopping rules."""
         met = [*(sim.stopping for sim in self.scenarios[0].simulations), *self.stoppings]
         return list({stopping.name: stopping for stopping in met}.values())
 
     @property
     def sentence(self) -> Message:
-        """What to expect, of the first rule, with the first threshold, at every delta."""
+        """Return what to expect of the first rule with the first threshold, at every delta."""
         case = self.scenarios[0]
         rows = list(self._rows(case))
         first = [
@@ -219,8 +256,12 @@ class Plan:
         return f"<plan for {self.problem.label(self.scenarios[0].answer)}: {self.sentence}>"
 
     def plot(self) -> Any:
-        """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
-        limits and the bound.
+        """Plot rounds against delta, with the limits and the bound.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            One line per rule and threshold, dashed for heuristic thresholds.
         """
         proved = {s.name for s in self._used() if s.validity.proved}
         return plans.plot(list(self._rows(self.scenarios[0])), self._limits(), proved)
@@ -248,16 +289,58 @@ def plan(
     epsilon: float = 0.0,
     batch_sd: float = 0.0,
 ) -> Plan:
-    """The power analysis before an experiment: rounds to expect if `means` were the true ones.
+    """Estimate how many rounds an experiment takes if `means` are the true means.
 
-    By default for the rule and the threshold of a `Study`. For every delta and threshold: what no
-    rule can beat, where the optimal proportions stop if there is no noise, and `runs` simulated
-    runs of every rule (rules=None or runs=0: none, which takes no time). shrink: all of it again
-    with the gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds
-    grow like 1/shrink^2. epsilon: any answer within epsilon of the best will do (it is not shrunk);
-    no bound is known then. level_sd: the standard deviation of the levels of plays, where every
-    play has its own, as in `simulate`.
+    This is the power analysis before an experiment. By default it is for the rule and the threshold
+    of a `Study`. For every delta and threshold it has a lower bound that no rule can beat, the
+    round at which the optimal proportions stop without noise (the limit), and simulated runs of
+    every rule.
 
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    means : array_like of float, shape (d,)
+        The supposed means.
+    delta : float or sequence of float, default=0.05
+        The probability of a wrong answer.
+    rules : str, RuleBase, sequence or mapping of these, default=("frank-wolfe",)
+        The simulated rules. None simulates nothing, which takes no time.
+    thresholds : str, StoppingBase or sequence of these, default=("mixture",)
+        The thresholds; see `simulate`.
+    runs : int, default=50
+        The number of runs of every rule; 0 simulates nothing.
+    seed : int, default=0
+        The seed of the runs.
+    max_rounds : int, default=10**6
+        The number of rounds after which runs are capped.
+    jobs : int, default=1
+        The number of threads.
+    engine : {"auto", "compiled", "python", "cuda"}, default="auto"
+        What plays the rounds; see `simulate`.
+    gap_scales : float or sequence of float, default=(1.0, 0.75, 0.5)
+        The plan is repeated with the gaps multiplied by these factors, towards the mean of the
+        means. With Gaussian rewards, rounds grow like 1/factor^2.
+    progress : bool, optional
+        Whether to show progress; see `simulate`.
+    epsilon : float, default=0.0
+        Any answer within epsilon of the best will do. It is not scaled with the gaps. No lower
+        bound is known for positive values.
+    batch_sd : float, default=0.0
+        The standard deviation of the batch effects, if every round has one.
+
+    Returns
+    -------
+    Plan
+        Print it for the table.
+
+    Raises
+    ------
+    InputError
+        If an argument is wrong, or rounds have batch effects and no rule is simulated.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     >>> means = [0.3, 0.29, 0.28, 0.23, 0.2]
@@ -337,13 +420,15 @@ def plan(
         )
         for share, scaled, solved, runners in prepared
     ]
-    list(made)  # lets the line end
+    list(made)  # exhausts the iterator, which ends the progress line
     return Plan(problem, tuple(deltas), tuple(stoppings), tuple(cases))
 
 
 def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
-    """With epsilon, as the stopping rule sees it: Gaussian rewards with free means, the leader
-    lifted by epsilon (`JudgePart.shift`).
+    """Return the complexity as the stopping rule sees it.
+
+    With epsilon, that is Gaussian rewards with unbounded means, where epsilon is added to the
+    leader (`PenalisedStoppingKernel.shift`).
     """
     if not epsilon:
         return least_time(problem, means)
@@ -358,13 +443,13 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
 def _stoppings(
     asked: list[Any], problem: Problem, deltas: list[float], epsilon: float
 ) -> list[Stopping]:
-    """Those of some names and objects, each once."""
+    """Return the distinct stopping rules for some names and objects."""
     made = [make_stopping(one, problem, deltas, epsilon=epsilon) for one in asked]
     return list({one.name: one for one in made}.values())
 
 
 def _several(given: Any, what: str, such: str) -> list[Any]:
-    """One, or a list of at least one."""
+    """Return a list of at least one item from one item or a collection."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     wanted = "one or more, such as [{such}]"
     items = check_list(what, given, wanted, such=such, of="plan") if several else [given]

@@ -1,5 +1,6 @@
-"""The learner's regret, recorded: R_t = max_A sum_{s<=t} <1_A, r_s> - sum_{s<=t} <w~_s, r_s>,
-beside the paper's bound on it.
+"""Record the regret of a learner: R_t = max_A sum_{s<=t} <1_A, r_s> - sum_{s<=t} <w~_s, r_s>.
+
+It is recorded beside the paper's bound on it.
 """
 
 from dataclasses import dataclass, replace
@@ -22,16 +23,32 @@ from .runner import InitialState, Run, draw_permutation
 
 @dataclass(frozen=True)
 class Regret:
-    """The regret of a learner at some rounds of one run (rounds of the learner: those after the
-    start).
+    """The regret of a learner at some rounds of one run.
+
+    Rounds are those of the learner, after the initial design.
+
+    Attributes
+    ----------
+    rule : str
+        The name of the rule.
+    rounds : ndarray of int64, shape (n,)
+        The recorded rounds.
+    regret : ndarray of float64, shape (n,)
+        The cumulative regret.
+    bound : ndarray of float64, shape (n,)
+        The paper's bound, computed from the rewards of the run; NaN if there is none.
+    support : ndarray of int64, shape (n,)
+        The number of actions that w_t mixes.
+    met : ndarray of int64, shape (n,)
+        The number of different actions met so far.
     """
 
     rule: str
     rounds: Ints
     regret: Floats
-    bound: Floats  # the paper's, from what the learner has been through; NaN where there is none
-    support: Ints  # how many actions w_t mixes
-    met: Ints  # how many different actions have been met
+    bound: Floats
+    support: Ints
+    met: Ints
 
     def __repr__(self) -> str:
         last = f"{self.regret[-1]:,.2f} at round {self.rounds[-1]:,}"
@@ -41,7 +58,7 @@ class Regret:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per recorded round."""
+        """Return one row per recorded round."""
         names = ("rounds", "regret", "bound", "support", "met")
         return [
             dict(zip(names, row, strict=True))
@@ -49,8 +66,12 @@ class Regret:
         ]
 
     def plot(self) -> Any:
-        """The regret and the paper's bound on it against t, both logarithmic: a matplotlib
-        figure.
+        """Plot the regret and the paper's bound against t, both on logarithmic scales.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         from .._display.plotting import figure
 
@@ -73,8 +94,9 @@ class Regret:
 
     @property
     def exponent(self) -> float:
-        """The slope of ln R_t against ln t over the second half of the rounds (on the logarithmic
-        scale); NaN if R_t <= 0 there.
+        """Return the slope of ln R_t against ln t over the second half of the rounds.
+
+        The half is taken on the logarithmic scale. The result is NaN if R_t <= 0 there.
         """
         half = self.rounds >= np.sqrt(float(self.rounds[0]) * float(self.rounds[-1]))
         if np.any(self.regret[half] <= 0.0):
@@ -93,9 +115,37 @@ def regret(
     run: int = 0,
     engine: str = "auto",
 ) -> Regret:
-    """Play `rounds` rounds without stopping and record the learner's regret at about `points`
-    rounds, evenly on a logarithmic scale.
+    """Play a run without stopping and record the regret of its learner.
 
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    means : array_like of float, shape (d,)
+        The true means.
+    rule : str or RuleBase, default="lloo"
+        A rule with a learner.
+    rounds : int, default=10_000
+        The number of rounds of the learner.
+    points : int, default=40
+        The approximate number of recorded rounds, evenly spaced on a logarithmic scale.
+    seed, run : int, default=0
+        The seed, and the number of the run.
+    engine : {"auto", "compiled", "python"}, default="auto"
+        What plays the rounds.
+
+    Returns
+    -------
+    Regret
+        The recorded regret.
+
+    Raises
+    ------
+    InputError
+        If the rule has no learner, or an argument is wrong.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     >>> means = [0.5, 0.3, 0.2, 0.1]
@@ -136,11 +186,9 @@ def regret(
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
         played.advance(began + int(t))
         kernel: Any = played.rule
-        ledger, figures = kernel.ledger, kernel.ledger.figures
-        best = ledger.total @ vector(problem.actions.argmax(ledger.total), problem.d)
-        loss = figures[TOPS] - ledger.scaled @ vector(
-            problem.actions.argmax(ledger.scaled), problem.d
-        )
+        kept, figures = kernel.regret, kernel.regret.figures
+        best = kept.total @ vector(problem.actions.argmax(kept.total), problem.d)
+        loss = figures[TOPS] - kept.scaled @ vector(problem.actions.argmax(kept.scaled), problem.d)
         record = RegretStatistics(
             figures[ROUNDS],
             problem.d,
@@ -167,6 +215,6 @@ def regret(
 
 
 def _geometry(rule: CombGame, problem: Problem) -> PolytopeGeometry:
-    """The polytope as the learner sees it."""
+    """Return the geometry that the learner uses."""
     own: PolytopeGeometry | None = getattr(rule.learner, "geometry", None)
     return problem.actions.geometry() if own is None else own

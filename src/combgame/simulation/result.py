@@ -1,4 +1,4 @@
-"""What many runs gave, and their figures."""
+"""The outcome of many runs of one rule, and summaries of it."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,38 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Simulation:
-    """The outcome of many runs of one rule; `at` chooses a delta where there are several."""
+    """The outcome of many runs of one rule.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem.
+    means : ndarray of float64, shape (d,)
+        The true means.
+    rule : str
+        The name of the rule.
+    stopping : Stopping
+        The stopping rule.
+    delta : tuple of float
+        The confidence parameters; `at` chooses one of several.
+    max_rounds : int
+        The number of rounds after which runs were capped.
+    seed : int
+        The seed of the runs.
+    stopping_times : ndarray of int64, shape (runs, deltas)
+        The round in which a run stopped; -1 if it was capped.
+    recommended : ndarray, shape (runs, deltas, d)
+        The recommended answers as 0/1 vectors in the user's order of the arms.
+    labels : ndarray of int64, shape (runs, d), or None
+        With ``shuffle_arms=True``, the user's arms in the order of each run.
+    final_leaders : ndarray, shape (runs, d), or None
+        The leading answers after the last round as 0/1 vectors.
+    final_leads : ndarray of float64, shape (runs,), or None
+        The estimated leads of these answers over their nearest rivals.
+    n_cpu_fallback : int
+        The number of runs on a GPU that were played on the processor, because their arrays had to
+        grow.
+    """
 
     problem: Problem
     means: Floats
@@ -32,29 +63,34 @@ class Simulation:
     delta: tuple[float, ...]
     max_rounds: int
     seed: int
-    stopping_times: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
-    # [runs, deltas, d], 0 or 1, under the given numbers, whatever those of the runs were
+    stopping_times: Ints
     recommended: Any
-    _delta_index: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
-    labels: Ints | None = (
-        # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
-        None
-    )
-    final_leaders: Any = None  # [runs, d], 0 or 1: the leading answers after the last round
-    final_leads: Floats | None = (
-        None  # float64[runs]: their estimated leads over the nearest rivals then
-    )
-    # how many runs on a card had to be played on the processor, because their arrays had to grow
+    _delta_index: tuple[int, ...] = ()  # positions of `delta` among those of the stopping rule
+    labels: Ints | None = None
+    final_leaders: Any = None
+    final_leads: Floats | None = None
     n_cpu_fallback: int = 0
 
     @property
     def threshold(self) -> str:
-        """The name of the threshold."""
+        """Return the name of the threshold."""
         return self.stopping.name
 
     def at(self, delta: float) -> "Simulation":
-        """The same runs at one of the deltas. `rounds`, `answers`, `correct`, `capped` and
-        `error_rate` are about a single one.
+        """Return the same runs at one of the deltas.
+
+        The properties `rounds`, `answers`, `correct`, `capped` and `error_rate` need a single
+        delta.
+
+        Parameters
+        ----------
+        delta : float
+            One of the deltas.
+
+        Returns
+        -------
+        Simulation
+            The runs at this delta.
         """
         if delta not in self.delta:
             raise unknown_name("delta", delta, self.delta)
@@ -71,7 +107,7 @@ class Simulation:
         return self._delta_index[k] if self._delta_index else k
 
     def _one(self, values: Any) -> Any:
-        """The column of the only delta."""
+        """Return the column of the only delta."""
         if len(self.delta) > 1:
             raise InputError(
                 "several-deltas",
@@ -84,13 +120,13 @@ class Simulation:
 
     @property
     def capped(self) -> Bools:
-        """bool[runs]: whether a run reached max_rounds without stopping."""
+        """Return whether each run reached `max_rounds` without stopping: bool[runs]."""
         capped: Bools = self._one(self.stopping_times < 0)
         return capped
 
     @property
     def rounds(self) -> Ints:
-        """int64[runs]: the stopping round; max_rounds where a run was capped."""
+        """Return the stopping round of each run, or `max_rounds` if it was capped: int64[runs]."""
         rounds: Ints = self._one(
             np.where(self.stopping_times < 0, self.max_rounds, self.stopping_times)
         )
@@ -98,31 +134,32 @@ class Simulation:
 
     @cached_property
     def best(self) -> tuple[int, ...]:
-        """The correct answer."""
+        """Return the correct answer."""
         return self.problem.best_two(self.means)[0]
 
     @property
     def answers(self) -> list[tuple[int, ...] | None]:
-        """What each run answered, as arms; None where it was capped."""
+        """Return the answer of each run as arms; None for capped runs."""
         winners, stops = self._one(self.recommended), self._one(self.stopping_times)
         return [arms_of(w) if stop >= 0 else None for w, stop in zip(winners, stops, strict=True)]
 
     @property
     def correct(self) -> Bools:
-        """bool[runs]: whether a run stopped with the correct answer, or with one that is as good,
-        or within epsilon of it.
+        """Return whether each run stopped with a correct answer: bool[runs].
+
+        Answers that are as good as the best one, or within epsilon of it, are correct.
         """
         correct: Bools = self._one(self._right)
         return correct
 
     @cached_property
     def _right(self) -> Bools:
-        """bool[runs, deltas]."""
+        """Return whether each run stopped with a correct answer, per delta: bool[runs, deltas]."""
         stopped_right: Bools = (self.stopping_times >= 0) & self._good(self.recommended)
         return stopped_right
 
     def _good(self, answers: Floats) -> Bools:
-        """Whether answers (float64[..., d]) are right, as good, or within epsilon."""
+        """Return whether answers (float64[..., d]) are best, as good, or within epsilon."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
         gains = self.problem.to_internal(self.means)
@@ -134,8 +171,10 @@ class Simulation:
 
     @property
     def leader_correct(self) -> Bools:
-        """bool[runs]: whether the answer with which a run stopped, or which led when it was capped,
-        is correct: what somebody would have had who acted on it.
+        """Return whether each run's final answer is correct: bool[runs].
+
+        The final answer is the one with which the run stopped, or which led when it was capped: the
+        answer of a user who acts on it.
         """
         capped = self.capped
         if self.final_leaders is None:
@@ -149,24 +188,25 @@ class Simulation:
 
     @property
     def leader_accuracy(self) -> float:
-        """The share of right leaders among the capped runs; NaN if none was capped."""
+        """Return the share of correct leaders among the capped runs; NaN if none was capped."""
         capped = self.capped
         return float(self.leader_correct[capped].mean()) if capped.any() else math.nan
 
     @property
     def error_rate(self) -> float:
-        """The share of runs that stopped with a wrong answer (capped runs stopped with none)."""
+        """Return the share of runs that stopped with a wrong answer; capped runs have none."""
         return float((~self.correct & ~self.capped).mean())
 
     @property
     def validity(self) -> Validity:
-        """What the threshold guarantees on this problem."""
+        """Return what the threshold guarantees for this problem."""
         return self.stopping.validity
 
     @cached_property
     def complexity(self) -> Complexity:
-        """The characteristic time 1/D_nu of the instance; infinite if two answers are equally
-        good.
+        """Return the complexity of the instance.
+
+        The characteristic time 1/D_nu is infinite if two answers are equally good.
         """
         try:
             return least_time(self.problem, self.means)
@@ -174,15 +214,24 @@ class Simulation:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
     def oracle_stopping_time(self, which: int = 0) -> float:
-        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise;
-        NaN for another kind of threshold.
+        """Return the round at which the optimal proportions stop without noise.
+
+        Parameters
+        ----------
+        which : int, default=0
+            The position of the delta.
+
+        Returns
+        -------
+        float
+            The root of t = beta(t, delta) / D_nu; NaN for other kinds of thresholds.
         """
         return oracle_stopping_time(
             self.stopping, self.problem, self.means, self.complexity, self._place(which)
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per run and delta."""
+        """Return one row per run and delta."""
         capped, correct = self.stopping_times < 0, self._right
         rounds = np.where(capped, self.max_rounds, self.stopping_times)
         return [
@@ -204,7 +253,7 @@ class Simulation:
         ]
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per run and delta."""
+        """Return a pandas DataFrame with one row per run and delta."""
         try:
             import pandas
         except ImportError:
@@ -212,15 +261,20 @@ class Simulation:
         return pandas.DataFrame(self.rows())
 
     def summary(self) -> list[dict[str, Any]]:
-        """Per delta: rounds, errors and caps, beside the lower bound and the limit of the
-        threshold.
+        """Return one row per delta.
+
+        Returns
+        -------
+        list of dict
+            Rounds, errors and the number of capped runs, beside the lower bound and the limit of
+            the threshold.
         """
         rows = []
         for k, delta in enumerate(self.delta):
             root, time = self.oracle_stopping_time(k), self.complexity.characteristic_time
             row = summary(self.stopping_times[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
-            if self.stopping.epsilon:  # that is for rules that must find the best answer
+            if self.stopping.epsilon:  # the bound is for rules that must find the best answer
                 bound = math.nan
             known = self.final_leaders is not None and row["capped"] > 0
             right = self.at(delta).leader_accuracy if known else None
@@ -249,14 +303,16 @@ class Simulation:
     def __repr__(self) -> str:
         means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
         return (
-            f"<{len(self.stopping_times)} runs of {self.rule}, delta {list(self.delta)}: mean {means} "
-            "rounds>"
+            f"<{len(self.stopping_times)} runs of {self.rule}, delta {list(self.delta)}: "
+            f"mean {means} rounds>"
         )
 
 
 def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
-    """The figures of some runs: rounds (max_rounds where a run was capped), errors with their exact
-    interval, caps.
+    """Return the summary of some runs.
+
+    It has the rounds (`max_rounds` for capped runs), the errors with their exact confidence
+    interval, and the number of capped runs.
     """
     capped = stops < 0
     rounds = np.where(capped, max_rounds, stops)
@@ -278,7 +334,7 @@ def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
 
 
 def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact (Clopper-Pearson) confidence interval of an error rate.
+    """Return the exact (Clopper-Pearson) confidence interval of an error rate.
 
     >>> [round(x, 4) for x in error_interval(0, 750)]
     [0.0, 0.0049]
@@ -300,12 +356,12 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def table(simulations: Sequence[Simulation]) -> str:
-    """The report of some simulations as text, with the bound of the instance underneath."""
+    """Return the summary of some simulations as text, with the bound of the instance below."""
     return "\n".join(tabled(simulations)[2])
 
 
 def as_html(simulations: Sequence[Simulation]) -> str:
-    """The same for a notebook, with a picture."""
+    """Return the summary of some simulations for a notebook, with a picture."""
     from .._display import html, plotting
 
     head, body, (_, *notes) = tabled(simulations)
@@ -315,7 +371,7 @@ def as_html(simulations: Sequence[Simulation]) -> str:
 
 
 def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:
-    """The head of that table, its cells, and all of it as text: the table, the sentences."""
+    """Return the head of the table, its cells, and the text: the table, then the notes."""
     rows = [row for simulation in simulations for row in simulation.summary()]
     head = [
         "rule",
@@ -353,21 +409,22 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         if row["leaders_right"] is not None
     ]
     lines += [
-        f"{s.rule}: {s.n_cpu_fallback:,} of {len(s.stopping_times):,} runs outgrew the card and were played on "
-        "the processor."
+        f"{s.rule}: {s.n_cpu_fallback:,} of {len(s.stopping_times):,} runs outgrew the card and "
+        "were played on the processor."
         for s in simulations
         if s.n_cpu_fallback
     ]
     c, limits = simulations[0].complexity, any(not math.isnan(row["limit"]) for row in rows)
     if c.duality_gap > 1e-3:
         lines.append(
-            f"1/D_nu, the characteristic time, lies between {c.characteristic_time / (1.0 + c.duality_gap):,.1f} and "
+            f"1/D_nu, the characteristic time, lies between "
+            f"{c.characteristic_time / (1.0 + c.duality_gap):,.1f} and "
             f"{c.characteristic_time:,.1f}" + ("; limits are for the latter." if limits else ".")
         )
     else:
         lines.append(
-            f"1/D_nu = {c.characteristic_time:,.1f} is the characteristic time of the instance (certified to "
-            f"{c.duality_gap:.0e})."
+            f"1/D_nu = {c.characteristic_time:,.1f} is the characteristic time of the instance "
+            f"(certified to {c.duality_gap:.0e})."
         )
     problem = simulations[0].problem
     if problem.rewards.has_batch_effect() and not listed(problem):

@@ -1,13 +1,13 @@
-"""Runs of one rule on one instance: what determines them, how one begins, and how it is played.
+"""Runs of one rule on one instance: what determines them, how they begin, and how they are played.
 
-`RunSpec` says what is asked for, `Runner` checks it once and plays the run of any number.
-`InitialState` is what those runs have in common at their beginning, `Run` plays the rounds.
+A `RunSpec` describes the runs. A `Runner` checks it once and plays the run of any number.
+`InitialState` is what the runs have in common when they begin, and `Run` plays the rounds.
 
-Every run numbers the arms for itself. Indices cannot be avoided: ties, coverings, the order of
-listings, heaps and lists are decided by numbers. Those of the user must decide nothing, so a run
-draws numbers of its own, and everything in it (problem, rule, stopping rule) is made and played
-under those. By construction, then, relabelling the arms changes no distribution. docs/algorithms.md
-names the places where it matters.
+Every run permutes the arms. Indices cannot be avoided: they decide ties, coverings, and the order
+of lists and heaps. The user's indices must decide nothing, so each run draws a permutation of its
+own, and everything in it (problem, rule, stopping rule) is made and played under that permutation.
+By construction, relabelling the arms then changes no distribution. docs/algorithms.md names the
+places where this matters.
 """
 
 import math
@@ -52,13 +52,13 @@ from ..theory.complexity import tied
 from .result import Simulation
 
 CARD = "cuda"  # the engine that plays many runs at once (`simulation/cuda.py`)
-TEMPLATES = 1024  # beginnings of runs on a card
+TEMPLATES = 1024  # number of different initial states on a GPU
 MOMENT, COMPILING = 1.0, 10.0  # seconds: see `Runner.interpreted`
-PIECE = 100  # rounds of an interpreted run, after which it looks at the clock
-STRETCH = 10_000  # rounds of a run in a thread, after which it looks whether it is still wanted
-AHEAD = 16  # runs per thread that are handed out before the first of them is taken
-REPLAYED = 2_000  # rounds that are played again to find a mistake
-OWN, RELABELLED = 1, 2  # what is drawn, beside the run's noise, which is spawn key (run,)
+PIECE = 100  # rounds of an interpreted run between two looks at the clock
+STRETCH = 10_000  # rounds of a run in a thread between two checks whether it is still wanted
+AHEAD = 16  # runs per thread that are submitted before the first result is taken
+REPLAYED = 2_000  # maximal number of rounds that are replayed to find an error
+OWN, RELABELLED = 1, 2  # spawn keys (run, key) of permutations; the noise of a run has (run,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ class RunSpec:
     Parameters
     ----------
     problem : Problem
-        The problem as it was asked, to be maximised or minimised.
+        The problem of the user, to be maximised or minimised.
     means : array_like of float, shape (d,)
         The true means, as the user gives them.
-    ties : {"error", "run"}, optional
+    on_tie : {"raise", "run"}, optional
         What happens if two answers are best. None refuses ties where the caller has no such option.
     cpu_engine : str
-        The engine of runs that are asked of a card and played on the processor.
+        The engine of those runs with engine "cuda" that are played on the processor.
 
     Notes
     -----
@@ -98,10 +98,13 @@ class RunSpec:
 
 
 class Runner:
-    """Check a specification once, and play its runs: `run(i)` is run i, anywhere, any time."""
+    """Check a specification once, and play its runs.
+
+    ``run(i)`` is the same run i, wherever and whenever it is played.
+    """
 
     def __init__(self, spec: RunSpec) -> None:
-        self.asked = spec.problem, _check_means(spec)  # as the user has them
+        self.asked = spec.problem, _check_means(spec)  # in the user's order of the arms
         deltas = check_deltas(spec.delta)
         self.deltas = tuple(deltas)
         self.means = spec.problem.to_internal(self.asked[1])
@@ -119,21 +122,21 @@ class Runner:
             raise invalid_argument("shuffle_arms", spec.shuffle_arms, "True or False")
         self.batch_sd = check_level_sd(self.problem, spec.batch_sd)
         self.spec = spec
-        self.numbers(0)  # or a sentence
+        self.numbers(0)  # raises an error if the arms cannot be permuted
 
     def numbers(self, number: int) -> "ArmPermutation":
-        """Return the numbers that run `number` gives the arms."""
+        """Return the permutation of the arms in run `number`."""
         return draw_permutation(
             self.problem, self.rule, self.seed, self.alike(number), self.spec.shuffle_arms
         )
 
     def alike(self, number: int) -> int:
-        """Return the number of the run whose numbers and start run `number` has."""
+        """Return the number of the run that has the same permutation and initial design."""
         return number % TEMPLATES if self.engine == CARD else number
 
     @cached_property
     def _initial(self) -> "InitialState":
-        """What runs begin with whose numbers leave the problem and the rule as they are."""
+        """Return the initial state of runs whose permutation changes neither problem nor rule."""
         setup, engine = bind(self.rule, self.problem), self.engine
         engine = self.spec.cpu_engine if engine == CARD else engine
         n_deltas = len(self.deltas)
@@ -146,7 +149,7 @@ class Runner:
     def begin(
         self, number: int, mine: "ArmPermutation | None" = None, interpreted: bool = False
     ) -> "Run":
-        """Return run `number` at its beginning, under its own numbers."""
+        """Return run `number` at its beginning, under its own permutation."""
         mine = mine or self.numbers(number)
         initial = self._interpreted if interpreted else self._initial
         same_rule = mine.rule is self.rule
@@ -174,7 +177,7 @@ class Runner:
 
     @cached_property
     def _compiled(self) -> bool:
-        """Compile, if nobody has: not to be timed."""
+        """Compile if necessary, so that compiling is not part of the measured time."""
         self.begin(0).advance(0)
         return True
 
@@ -186,12 +189,12 @@ class Runner:
         number : int
             The number of the run.
         wanted : callable, optional
-            Asked now and then whether the run is still wanted; if not, it is given up where it is.
+            It is called now and then; the run is given up when it returns False.
 
         Returns
         -------
         RunResult
-            What the run leaves.
+            The result of the run.
         """
         self._compiled  # noqa: B018
         mine = self.numbers(number)
@@ -207,9 +210,10 @@ class Runner:
         return self._result(run, mine, number, time.perf_counter() - began)
 
     def interpreted(self, runs: int) -> "Iterator[RunResult]":
-        """Play the first of some runs, interpreted, as long as all of them are likely to be over
-        before they could be compiled: for MOMENT seconds, and beyond if what is left will take less
-        than COMPILING. They are the same, bit for bit.
+        """Play the first runs interpreted, as long as that is likely to be faster than compiling.
+
+        It goes on for MOMENT seconds, and longer if the remaining runs will take less than
+        COMPILING seconds. The results are the same, bit for bit.
         """
         began = time.perf_counter()
         for number in range(runs):
@@ -241,13 +245,13 @@ class Runner:
         )
 
     def labels(self, number: int) -> Ints | None:
-        """With relabel=True, return which given arm is the i-th of run `number`."""
+        """Return the user's arms in the order of run `number`; None without ``shuffle_arms``."""
         if not self.spec.shuffle_arms:
             return None
         return drawn(self.problem.d, self.seed, self.alike(number), RELABELLED)
 
     def gather(self, label: str, results: "Sequence[RunResult]") -> Simulation:
-        """Return what many runs left as one simulation."""
+        """Return the results of many runs as one simulation."""
         columns = {
             "stopping_times": [one.stopping_times for one in results],
             "recommended": [one.recommended for one in results],
@@ -260,7 +264,7 @@ class Runner:
         return self.found(label, **{name: np.array(many) for name, many in columns.items()})
 
     def found(self, label: str, **arrays: Any) -> Simulation:
-        """Return what runs left (the arrays of `Simulation`) beside what determined them."""
+        """Return a simulation from the arrays of its runs and what determines them."""
         return Simulation(
             *self.asked,
             label,
@@ -273,26 +277,26 @@ class Runner:
 
 
 def _check_means(spec: RunSpec) -> Floats:
-    """The means, or a sentence: if they are wrong, or if two answers are equally good."""
+    """Return the means; raise an error if they are wrong, or if two answers are equally good."""
     problem, on_tie, epsilon = spec.problem, spec.on_tie, spec.epsilon
     if not isinstance(problem, Problem):
         raise invalid_argument("problem", problem, "a Problem", remedy="it comes first")
     truth = problem.check_means(spec.means)
     if not problem.rewards.variance_known:
-        problem.rewards.sub_gaussian_scale(problem.d)  # to draw with, or a sentence
+        problem.rewards.sub_gaussian_scale(problem.d)  # raises an error if values cannot be drawn
     if on_tie is not None and not (isinstance(on_tie, str) and on_tie in ("raise", "run")):
         raise invalid_argument("on_tie", on_tie, "'raise' or 'run'")
     best, rival = problem.best_two(truth)
     inside = problem.to_internal(truth)
     gap = inside[list(best)].sum() - inside[list(rival)].sum()
-    near = is_real(to_python_scalar(epsilon)) and epsilon > 0.0  # another value is refused later
+    near = is_real(to_python_scalar(epsilon)) and epsilon > 0.0  # other values are refused later
     if on_tie != "run" and not near and gap <= 1e-12 * np.abs(inside).max():
         raise tied(problem.label(best), problem.label(rival), may_run=on_tie == "raise")
     return truth
 
 
 def check_level_sd(problem: Problem, batch_sd: Any) -> float:
-    """The standard deviation of levels, or a sentence."""
+    """Return the standard deviation of batch effects; raise an error if it is impossible."""
     number = to_python_scalar(batch_sd)
     plain = isinstance(number, int | float) and not isinstance(number, bool)
     if not plain or not 0.0 <= number < math.inf:
@@ -312,7 +316,7 @@ def check_level_sd(problem: Problem, batch_sd: Any) -> float:
 
 
 def bind(rule: RuleBase, problem: Problem) -> BoundRule:
-    """Fit a rule to a problem; the rule is watched if a part of it is not this package's."""
+    """Bind a rule to a problem; check the rule as it runs if a part is from outside the package."""
     return rule.bind(problem) if is_trusted(rule) else CheckedBoundRule(rule, problem, every=False)
 
 
@@ -321,24 +325,24 @@ def bind(rule: RuleBase, problem: Problem) -> BoundRule:
 
 @dataclass(eq=False)
 class InitialState:
-    """Hold what the runs of a rule on a problem have in common when they begin.
+    """The state that the runs of a rule on a problem have in common when they begin.
 
-    The arrays are made once and copied for every run; the engine's function is chosen once.
+    The arrays are made once and copied for every run. The engine's function is chosen once.
 
     Parameters
     ----------
     problem : Problem
-        The problem, to be maximised, under the numbers that the runs give the arms.
-    setup : Setup
-        The rule, fitted to that problem.
+        The problem, to be maximised, under the permutation of the runs.
+    bound : BoundRule
+        The rule, bound to that problem.
     stopping : Stopping
         The stopping rule for that problem.
     n_deltas : int
-        How many deltas the runs answer.
+        The number of deltas that the runs answer.
     engine : {"auto", "compiled", "python"}
         What plays the rounds.
-    level_sd : float
-        The standard deviation of the levels of plays, where they have any.
+    batch_sd : float
+        The standard deviation of the batch effects, if there are any.
     """
 
     problem: Problem
@@ -350,12 +354,12 @@ class InitialState:
 
     def __post_init__(self) -> None:
         self._copied = False
-        self._chosen: dict[Any, Callable[..., int]] = {}  # by what a rule and its start look like
+        self._chosen: dict[Any, Callable[..., int]] = {}  # by the types of a rule and its start
 
     def copy(self) -> "_Parts":
-        """Return the parts of a run, without its rule. From the second on, copies are cheap."""
+        """Return the parts of a run without its rule; copies are cheap from the second one on."""
         first, self._copied = not self._copied, True
-        return self._made() if first or self._mould is None else self._mould.copy()
+        return self._made() if first or self._template is None else self._template.copy()
 
     def _made(self) -> "_Parts":
         problem, d = self.problem, self.problem.d
@@ -370,13 +374,13 @@ class InitialState:
         )
 
     @cached_property
-    def _mould(self) -> Any:
+    def _template(self) -> Any:
         return make_template(self._made())
 
     def choose(self, run: "Run") -> Callable[..., int]:
-        """Return what plays a run."""
+        """Return the function that plays a run."""
         parts = run.kernel, run.rule
-        if vars(self).get("_mould") is None:  # the first run, or parts that cannot be copied
+        if vars(self).get("_template") is None:  # the first run, or parts that cannot be copied
             return choose_engine(self.engine, parts)
         key = getattr(run.bound, "alike", False) or type_key((run.rule, run.start))
         if key is None:
@@ -398,8 +402,9 @@ class _Parts(NamedTuple):
 
 
 class Run:
-    """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or
-    the workers.
+    """One run, which can be played step by step.
+
+    Run i of seed s is the same for all engines and workers.
     """
 
     def __init__(self, initial: InitialState, means: Floats, seed: int = 0, number: int = 0):
@@ -414,7 +419,7 @@ class Run:
         self._play = initial.choose(self)
 
     def lead(self) -> float:
-        """The estimated lead of the leading answer over the nearest rival; NaN if there is none."""
+        """Return the leader's estimated lead over its nearest rival; NaN if there is no rival."""
         best, rival = self.state.leader, self.state.rival
         if not rival.any() or (self.stats.counts[best != rival] == 0.0).any():
             return math.nan
@@ -422,13 +427,15 @@ class Run:
 
     @property
     def compiled(self) -> bool:
+        """Return whether the rounds are played by compiled code."""
         return self._play is not play
 
     def advance(self, last: int) -> int:
-        """Play until every delta has stopped or `last` rounds have been played; how it ended
-        (`round.STOPPED`, ...).
+        """Play until every delta has stopped or `last` rounds have been played.
+
+        Returns how the run ended (`round.STOPPED`, ...).
         """
-        larger = (-1, 0)  # the round in which the rule's arrays were made larger, and how often
+        larger = (-1, 0)  # the round in which the arrays of the rule were enlarged, and how often
         while True:
             with own_errors(), own_bounds(self.kernel, self.rule, again=self._interpret):
                 ended = self._play(*self._given(last))
@@ -443,67 +450,67 @@ class Run:
                 self._play = choose_engine(self.initial.engine, (self.kernel, self.rule))
 
     def _given(self, last: int) -> tuple[Any, ...]:
-        """What a round is played with."""
+        """Return the arguments with which rounds are played."""
         before = self.kernel, self.rule, self.start, self.means, self.rng, int(last)
         return *before, self.stats, self.state, self.stopping_times, self.recommended
 
     def ready(self) -> bool:
-        """Whether it can be played without compiling first."""
+        """Return whether the run can be played without compiling first."""
         chosen = choose_engine(self.initial.engine, (self.kernel, self.rule))
         known: Callable[[tuple[Any, ...]], bool] | None = getattr(chosen, "ready", None)
         return known is None or known(self._given(0))
 
     def _interpret(self) -> None:
-        """The same rounds once more, interpreted, where they were compiled and few."""
+        """Replay a short compiled run interpreted, which finds the place of an error."""
         last = int(self.stats.n_rounds[0]) + 1
         if self.compiled and last <= REPLAYED:
             Run(replace(self.initial, engine="python"), self.means, *self._noise).advance(last)
 
 
 def repeat_initial_design(start: Ints) -> Ints:
-    """A start that sees every arm twice, if it saw each: from one value each nobody could tell how
-    values vary.
+    """Return an initial design that observes every arm twice, if it observed some arm only once.
+
+    One value per arm does not show how values vary.
     """
     often = np.bincount(start[start >= 0])
     return np.concatenate((start, start)) if often[often > 0].min() < 2 else start
 
 
 class RunResult(NamedTuple):
-    """What a finished run leaves: the first four are the same wherever it ran, the fifth is
-    measured.
+    """The result of a finished run.
+
+    The first four fields are the same wherever the run was played; `seconds` is measured.
     """
 
-    stopping_times: Ints  # int64[deltas]: the stopping round, -1 if it was capped
+    stopping_times: Ints  # int64[deltas]: the stopping round; -1 if the run was capped
     recommended: Floats  # float64[deltas, d]
     rounds: int  # rounds played
-    figures: dict[str, int]  # what the rule tells of itself
-    seconds: float  # spent on the rounds
-    labels: Ints | None = (
-        None  # with relabel=True: the given arms in the order in which the run had them
-    )
+    figures: dict[str, int]  # diagnostics of the rule
+    seconds: float  # time spent on the rounds
+    labels: Ints | None = None  # with shuffle_arms=True: the user's arms in the order of the run
     leader: Floats | None = None  # float64[d]: the leading answer after the last round
-    lead: float = math.nan  # its estimated lead over the nearest rival then
+    lead: float = math.nan  # its estimated lead over the nearest rival
 
 
-# ---- the numbers of the arms in a run
+# ---- permutations of the arms
 
 
 class ArmPermutation(NamedTuple):
-    """A problem and a rule under a run's own numbers."""
+    """A problem and a rule under the permutation of a run."""
 
     problem: Problem
     rule: RuleBase
-    order: Ints  # order[i]: the arm of the user that the run calls i
+    order: Ints  # order[i] is the arm of the user that the run calls i
 
     def theirs(self, mine: Floats) -> Floats:
-        """Values per arm, in the last axis, in the order of the user."""
+        """Return values per arm (in the last axis) in the user's order of the arms."""
         out = np.empty_like(mine)
         out[..., self.order] = mine
         return out
 
 
 def drawn(d: int, seed: int, run: int, what: int) -> Ints:
-    """A random order of d arms for run `run` of a seed."""
+    """Return a random order of d arms for a run of a seed."""
     order: Ints = np.random.default_rng(
         np.random.SeedSequence(seed, spawn_key=(run, what))
     ).permutation(d)
@@ -513,11 +520,11 @@ def drawn(d: int, seed: int, run: int, what: int) -> Ints:
 def draw_permutation(
     problem: Problem, rule: RuleBase, seed: int, run: int, shuffle_arms: bool = False
 ) -> ArmPermutation:
-    """Those of a run. relabel: on top of it, the arms are relabelled at random, as if the user had
-    listed them so.
+    """Return the permutation of a run.
 
-    A structure, a rule or rewards of your own that do not say how they are numbered anew
-    (`numbered`) keep the given numbers.
+    With `shuffle_arms`, the arms are also relabelled at random, as if the user had listed them like
+    that. A structure, a rule or rewards of the user that do not define `permuted` keep the given
+    order.
     """
     order = drawn(problem.d, seed, run, OWN)
     if shuffle_arms:
@@ -547,8 +554,8 @@ def ordered_results(runner: Runner, runs: int, jobs: int) -> Iterator[RunResult]
     """Yield the results of `runs` runs in their order.
 
     With the engine "auto", runs that would be over before they are compiled are interpreted.
-    Otherwise the first is played here, which compiles; threads play the others (numba frees the
-    GIL).
+    Otherwise the first run is played in this thread, which compiles, and threads play the others
+    (numba releases the GIL).
     """
     done = 0
     if runner.engine == "auto" and not runner.begin(0).ready():
@@ -563,8 +570,10 @@ def ordered_results(runner: Runner, runs: int, jobs: int) -> Iterator[RunResult]
 
 
 def _in_threads(runner: Runner, numbers: Iterable[int], jobs: int) -> Iterator[RunResult]:
-    """Yield the results in the order of the numbers. Whatever ends this early, such as Ctrl-C or an
-    error of a run, gives up the runs that are being played.
+    """Yield the results in the order of the numbers.
+
+    If this ends early, for example by Ctrl-C or by an error of a run, the runs that are being
+    played are given up.
     """
     given_up = threading.Event()
     pool, waiting = ThreadPoolExecutor(jobs), deque[Future[RunResult]]()
@@ -581,8 +590,10 @@ def _in_threads(runner: Runner, numbers: Iterable[int], jobs: int) -> Iterator[R
 
 
 class CompileReport(NamedTuple):
-    what: str | None  # None: it is interpreted
-    compiled: int  # functions; none: it was ready
+    """What `warm` compiled."""
+
+    what: str | None  # None if the run is interpreted
+    compiled: int  # number of compiled functions; 0 if the run was ready
     seconds: float
 
 
@@ -591,8 +602,9 @@ def warm(
     rule: str | RuleBase = "frank-wolfe",
     threshold: str | StoppingBase = "mixture",
 ) -> CompileReport:
-    """What was compiled, if it was not ready. What is compiled depends on classes, not on means,
-    delta or the number of arms.
+    """Compile what the runs of a rule need, and report it.
+
+    What is compiled depends on classes, not on means, delta or the number of arms.
     """
     mine = draw_permutation(problem.as_maximisation, make_rule(rule), 0, 0)
     stopping = stopping_of(mine.rule, threshold, mine.problem, [0.05])

@@ -1,1 +1,1 @@
-"""When to stop, and what licenses it."""
+"""Stopping rules and their validity."""

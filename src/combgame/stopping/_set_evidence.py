@@ -1,19 +1,16 @@
-"""The evidence against one set of arms in which two answers differ: two supermartingales, averaged.
+"""The evidence against a set of arms in which two answers differ (docs/thresholds.md, "Best sets").
 
-docs/thresholds.md, "Best sets", has the theorems. s_a = 1 for arms of the leader and -1 for others;
-u_a = s_a (mean_a - y_a), which must add up to the leader's lead D where means y make the rival as
-good. In the first, `own`, every arm has a half-normal (or normal) mixture of its own. In the
-second, `joint`, values have weights that let all arms count alike, and the arms share one
-half-normal theta, about which each has a normal mixture of its own. The scales of each add up.
+It averages two supermartingales. Let s_a = 1 for arms of the leader and -1 for others, and u_a =
+s_a (mean_a - y_a), which must add up to the leader's lead D where means y make the rival as good.
+In the first, `own` (Theorem 5), each arm has its own half-normal (or normal) mixture. In the
+second, `joint` (Theorem 6), values have weights such that all arms count equally, and the arms
+share one half-normal theta, about which each has its own normal mixture. The scales of each add up.
 
 Everything here is a lower bound: `own` is a concave dual function at some multiplier, `joint` has a
-tangent in the place of a convex function, and scales that are of no account are left out.
+tangent in place of a convex function, and negligible scales are left out.
 
-Best sets of values 0 or 1: the evidence of `weighing` for values in [0, 1], averaged with that
-of the Beta(1/2, 1/2) mixture, for which each set pays its own fees (docs/thresholds.md).
-
-The convex conjugate of psi(z) = z^2/2 + ln(2 Phi(z)), the logarithm of a half-normal mixture,
-from above: what a one-sided arm costs at a multiplier, to be subtracted.
+For values 0 or 1, the evidence for values in [0, 1] is averaged with that of the Beta(1/2, 1/2)
+mixture, in which each set pays its own penalties.
 """
 
 import functools
@@ -39,7 +36,11 @@ HALF = 0.5 * math.log(2.0 * math.pi) - math.log(2.0)
 
 @functools.cache
 def conjugates() -> Floats:
-    """float64[3, n]: p, psi*(p) = max over z of p z - psi(z), and the z of the maximum."""
+    """Return a table of the convex conjugate of psi(z) = z^2/2 + ln(2 Phi(z)), of shape (3, n).
+
+    The rows are p, psi*(p) = max over z of p z - psi(z) from above, and the z of the maximum. psi
+    is the logarithm of a half-normal mixture; psi* is what a one-sided arm costs at a multiplier.
+    """
     rows, z = [], -1.0 / LEAST
     for i in range(round((LAST - FIRST) * ROWS) + 1):
         p = math.exp(FIRST + i / ROWS)
@@ -58,11 +59,11 @@ def conjugates() -> Floats:
 
 @jitable
 def conjugate(rows: Floats, p: float) -> tuple[float, float, float]:
-    """psi*(p) for p > 0, never below it, where z is, and about how fast that grows with p.
+    """Return psi*(p) for p > 0, never below it, the maximiser z, and an approximation of dz/dp.
 
-    Between two rows psi* lies below the straight line, being convex. Below the first, psi(z) >=
-    ln(2/(|z| + 1/|z|)) - ln(2 pi)/2. Above the last z is above 5.5, where psi(z) is above z^2/2 +
-    ln 2 - 2e-8.
+    Between two rows psi* lies below the straight line, because it is convex. Below the first row,
+    psi(z) >= ln(2/(|z| + 1/|z|)) - ln(2 pi)/2. Above the last row z is above 5.5, where psi(z) is
+    above z^2/2 + ln 2 - 2e-8.
 
     >>> [round(x, 4) for x in conjugate(conjugates(), 1.0)]
     [0.0509, 0.4811, 2.0693]
@@ -84,16 +85,16 @@ def conjugate(rows: Floats, p: float) -> tuple[float, float, float]:
     )
 
 
-SLIGHT = 9.0  # a scale that is surely so many nats below the best is left out
-NEAR = 3e-3  # how near to the best multiplier is near enough: what is lost goes with its square
-SHY = 1e-11  # of what a sum is made of, taken off it: more than rounding can add
+SLIGHT = 9.0  # a scale that is surely this many nats below the best is left out
+NEAR = 3e-3  # relative tolerance of the multiplier; the loss is of the order of its square
+SHY = 1e-11  # share of the terms of a sum that is subtracted; more than rounding can add
 LN2 = math.log(2.0)
-NOTHING = -1e300  # a bound that says nothing; sums of it and of infinity are numbers
+NOTHING = -1e300  # a trivial bound; unlike -infinity it adds to infinity without NaN
 
 
 @jitable
 def logaddexp(a: float, b: float) -> float:
-    """ln(exp(a) + exp(b))."""
+    """Return ln(exp(a) + exp(b))."""
     high, low = max(a, b), min(a, b)
     if high == -math.inf or high == math.inf:
         return high
@@ -104,8 +105,9 @@ def logaddexp(a: float, b: float) -> float:
 def least(
     rows: Floats, sided: float, p: float, low: float, high: float
 ) -> tuple[float, float, float]:
-    """max of p z - psi(z) over low <= z <= high, never below it, with where that is and how fast it
-    moves with p; psi(z) = z^2/2 if it is not `sided`.
+    """Return the maximum of p z - psi(z) over low <= z <= high, never below it.
+
+    The maximiser and its derivative by p are returned, too. psi(z) is z^2/2 if not `sided`.
     """
     if sided < 0.5:
         z = min(max(p, low), high)
@@ -127,7 +129,7 @@ def least(
 
 @jitable
 def second(promise: Floats, scales: int, top: int) -> int:
-    """The scale that promises most below one that does; -1: there is none."""
+    """Return the most promising scale that is not better than `top`, or -1 if there is none."""
     chosen = -1
     for k in range(scales):
         if k != top and promise[k] <= promise[top] and (chosen < 0 or promise[k] > promise[chosen]):
@@ -136,30 +138,32 @@ def second(promise: Floats, scales: int, top: int) -> int:
 
 
 class GaussianSetEvidenceKernel(NamedTuple):
-    counts: Floats  # those of what was seen, and its weights
-    weighed: Floats
+    """The evidence against sets for sub-Gaussian values; see `SetEvidence`."""
+
+    counts: Floats  # those of the statistics
+    weighed: Floats  # `Statistics.weighted_sums`
     variance: Floats
     low: Floats  # bounds on the means
     high: Floats
-    boxed: bool  # whether there are any
-    rows: Fixed  # `conjugate.conjugates`
+    boxed: bool  # whether there are bounds
+    rows: Fixed  # table of `conjugates`
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others
     cost: Fixed  # ln 1/p of these scales
     sided: Fixed  # float64[2, k]
-    steady: Fixed  # float64[k]: c of the weighed values, and with it that of what they share
-    shared: float  # how many times smaller the latter is
-    mean: Floats  # float64[2, d]: the means, lifted, and those of the weighed values
-    done: Floats  # float64[4, d]: N on either side, sum v^2 and sum v: for these the next are right
+    steady: Fixed  # float64[k]: c of the weighted values
+    shared: float  # factor by which c of their shared direction is smaller
+    mean: Floats  # float64[2, d]: the shifted means, and those of the weighted values
+    done: Floats  # float64[4, d]: N on either side, sum v^2 and sum v for which the next hold
     width: Floats  # float64[2, d, k]: sigma sqrt(N + c)/N, as an arm of the leader or not
     fee: Floats  # float64[2, d, k]
-    part: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
+    terms: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
     row: Floats  # float64[6, k]: scratch
     arm_prices: Floats  # float64[references, d]: see `price_arms`
     base: Floats  # float64[references]
-    yardstick: Floats  # float64[1]: in what means are counted
+    yardstick: Floats  # float64[1]: unit in which means are counted
 
     def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
-        """Look at what was seen; the leader's arms are lifted."""
+        """Read the means, and shift those of the leader's arms."""
         for a in range(best.size):
             lift = shift * best[a]
             self.mean[0, a] = (stats.mean[a] + lift) / self.yardstick[0]
@@ -169,15 +173,16 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 self.mean[1, a] = (weighed + lift) / self.yardstick[0]
 
     def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """Return the logarithm of the average of both mixtures."""
         for i in range(n):
             a, side = arms[i], 0 if sign[i] < 0.0 else 1
             if self.counts[a] <= 0.0:
                 return -math.inf
-            self.ready(a, side)
+            self.prepare_arm(a, side)
         return logaddexp(self.own(arms, sign, n), self.joint(arms, sign, n)) - LN2
 
-    def ready(self, a: int, side: int) -> None:
-        """What depends on an arm alone, if it has changed."""
+    def prepare_arm(self, a: int, side: int) -> None:
+        """Update what depends on a single arm, if its statistics have changed."""
         n, square = self.counts[a], self.weighed[1, a]
         if n != self.done[side, a]:
             self.done[side, a] = n
@@ -185,56 +190,59 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 c = self.prior[side, k]
                 self.width[side, a, k] = math.sqrt(self.variance[a] * (n + c)) / n
                 self.fee[side, a, k] = 0.5 * math.log1p(n / c)
-        total, kernel = self.weighed[0, a], self.part[a]
+        total, terms = self.weighed[0, a], self.terms[a]
         if total > 0.0 and (square != self.done[2, a] or total != self.done[3, a]):
             self.done[2, a], self.done[3, a] = square, total
             for k in range(self.steady.size):
                 c = self.steady[k]
                 share = c / (square + c)
-                kernel[k, 0] = self.variance[a] * (square + c) / (total * total)
-                kernel[k, 1] = self.variance[a] * c * share
-                kernel[k, 2] = self.variance[a] * square * share
-                kernel[k, 3] = 0.5 * math.log1p(square / c)
+                terms[k, 0] = self.variance[a] * (square + c) / (total * total)
+                terms[k, 1] = self.variance[a] * c * share
+                terms[k, 2] = self.variance[a] * square * share
+                terms[k, 3] = 0.5 * math.log1p(square / c)
 
     def span(self, index: int, a: int, sign: float) -> tuple[float, float]:
-        """Between which u lies."""
+        """Return the bounds on u of an arm."""
         here = float(self.mean[index, a])
         if sign < 0.0:
             return here - float(self.high[a]), here - float(self.low[a])
         return float(self.low[a]) - here, float(self.high[a]) - here
 
     def price_arms(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
-        """Prices of arms: for each of some references, the sum over the arms of any set, plus the
-        base, is not above the evidence against it.
+        """Write prices of arms for each of several references.
 
-        They are the scales that promise most against a given set, at the multipliers that would be
-        best if its lead were half as large, as large, and twice as large.
+        For each reference, the sum of the prices over the arms of any set, plus the base, does not
+        exceed the evidence against the set. References are the most promising scales against a
+        given set, at the multipliers that would be best if its lead were half as large, as large,
+        and twice as large.
         """
         for r in range(self.base.size):
             self.base[r] = NOTHING
         for a in range(best.size):
             if self.counts[a] > 0.0:
-                self.ready(a, 0 if best[a] > 0.5 else 1)
-        lead, top = self.apart(arms, sign, n)
+                self.prepare_arm(a, 0 if best[a] > 0.5 else 1)
+        lead, top = self.independent_scales(arms, sign, n)
         r = 0
         while top >= 0 and r < self.base.size // 2:
             factor = 0.5
             while factor < 3.0:
-                self.quote_own(best, r, top, self.alone(arms, sign, n, top, factor * lead)[1])
+                self.quote_own(
+                    best, r, top, self.independent_scale(arms, sign, n, top, factor * lead)[1]
+                )
                 factor, r = 2.0 * factor, r + 1
             top = second(self.row[2], self.cost.size, top)
-        lead, top = self.abreast(arms, sign, n)
+        lead, top = self.joint_scales(arms, sign, n)
         r = self.base.size // 2
         while top >= 0 and r < self.base.size:
             factor = 0.5
             while factor < 3.0:
-                _, alpha, z = self.aligned(arms, sign, n, top, factor * lead)
+                _, alpha, z = self.joint_scale(arms, sign, n, top, factor * lead)
                 self.quote_joint(best, arms, n, r, top, alpha, z)
                 factor, r = 2.0 * factor, r + 1
             top = second(self.row[5], self.steady.size, top)
 
     def quote_own(self, best: Floats, r: int, k: int, alpha: float) -> None:
-        """A scale of `own` at a multiplier."""
+        """Write the prices of a scale of `own` at a multiplier."""
         self.base[r] = -self.cost[k] - LN2
         for a in range(best.size):
             side, low, high = 0 if best[a] > 0.5 else 1, -math.inf, math.inf
@@ -254,9 +262,10 @@ class GaussianSetEvidenceKernel(NamedTuple):
     def quote_joint(
         self, best: Floats, arms: Ints, n: int, r: int, k: int, alpha: float, z: float
     ) -> None:
-        """A scale of `joint` at a multiplier, with the chances that theta has afterwards: whatever
-        these are, the mean of the exponent less their divergence from the prior is not above the
-        logarithm of the mixture (Gibbs).
+        """Write the prices of a scale of `joint` at a multiplier, with a distribution of theta.
+
+        For any such distribution, the mean of the exponent less the divergence of the distribution
+        from the prior does not exceed the logarithm of the mixture (Gibbs).
         """
         noise, low, high = 0.0, math.inf, 0.0
         for i in range(n):
@@ -269,7 +278,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
         spare = sd * sd - prior
         once, twice = slope / sd, max(1.0 + z * slope, 0.0) / (sd * sd)  # E theta, E theta^2
         loss = height - 0.5 * math.log1p(spare / prior) - once * z * sd + 0.5 * twice * spare
-        worse = 0.0  # what another set's prior changes
+        worse = 0.0  # the largest loss by the prior of another set
         for noisy in (low, high):
             other = c / self.shared * noisy
             worse = min(worse, 0.5 * math.log(other / prior) - 0.5 * twice * (other - prior))
@@ -279,32 +288,30 @@ class GaussianSetEvidenceKernel(NamedTuple):
             if not total > 0.0:
                 self.arm_prices[r, a] = NOTHING
                 continue
-            blur, fee = float(self.part[a, k, 0]), float(self.part[a, k, 3])
+            blur, fee = float(self.terms[a, k, 0]), float(self.terms[a, k, 3])
             tilt = once * c * self.variance[a] / total / blur
             u = (alpha - tilt) * blur
             if self.boxed:
                 least_u, most_u = self.span(1, a, sign)
                 u = min(max(u, least_u), most_u)
             gain, cost = -sign * alpha * float(self.mean[1, a]), (tilt - alpha) * u
-            cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.part[a, k, 2]
+            cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.terms[a, k, 2]
             size = abs(gain) + abs(cost) + paid + fee
             self.arm_prices[r, a] = gain + cost - paid - fee - SHAVE * size
 
-    # ---- every arm for itself
-
     def own(self, arms: Ints, sign: Floats, n: int) -> float:
-        """ln sum_k p_k exp(min over u of sum_a g_k(u_a))."""
-        (lead, top), row, scales = self.apart(arms, sign, n), self.row, self.cost.size
+        """Return ln sum_k p_k exp(min over u of sum_a g_k(u_a))."""
+        (lead, top), row, scales = self.independent_scales(arms, sign, n), self.row, self.cost.size
         if top < 0:
             return -math.inf
-        value = self.alone(arms, sign, n, top, lead)[0]
+        value = self.independent_scale(arms, sign, n, top, lead)[0]
         for k in range(scales):
             if k != top and (self.boxed or row[2, k] > value - SLIGHT):
-                value = logaddexp(value, self.alone(arms, sign, n, k, lead)[0])
+                value = logaddexp(value, self.independent_scale(arms, sign, n, k, lead)[0])
         return value
 
-    def apart(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
-        """The lead, and the scale that promises most; -1: none does anything."""
+    def independent_scales(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """Return the lead and the most promising scale, or -1 if there is none."""
         (lead, doubt), row, top = lead_of(self.mean[0], arms, sign, n), self.row, 0
         lead -= doubt
         for k in range(self.cost.size):
@@ -318,14 +325,20 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 return lead, -1
             row[0, k], row[1, k] = blur, fee
             ahead = max(lead, 0.0)
-            row[2, k] = 0.5 * ahead * ahead / blur - fee + free * LN2  # not exceeded, without a box
+            row[2, k] = (
+                0.5 * ahead * ahead / blur - fee + free * LN2
+            )  # an upper bound without a box
             if row[2, k] > row[2, top]:
                 top = k
         return lead, top
 
-    def alone(self, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> tuple[float, float]:
-        """A scale: the largest value found of a concave function of the multiplier alpha, each of
-        which holds; and the last alpha.
+    def independent_scale(
+        self, arms: Ints, sign: Floats, n: int, k: int, lead: float
+    ) -> tuple[float, float]:
+        """Return the evidence of a scale and the last multiplier alpha.
+
+        The evidence is the largest value found of a concave function of alpha, each value of which
+        is a valid bound.
         """
         blur, fee, most = float(self.row[0, k]), float(self.row[1, k]), -math.inf
         left, right, alpha = 0.0, math.inf, max(0.9 * lead / blur, 1e-3 / math.sqrt(blur))
@@ -357,21 +370,19 @@ class GaussianSetEvidenceKernel(NamedTuple):
             alpha = new
         return most, alpha
 
-    # ---- one direction for all
-
     def joint(self, arms: Ints, sign: Floats, n: int) -> float:
-        """ln mean_k exp(min over u of what the scale has for them)."""
-        (lead, top), row, scales = self.abreast(arms, sign, n), self.row, self.steady.size
+        """Return the logarithm of the mean over k of exp(min over u of F_k)."""
+        (lead, top), row, scales = self.joint_scales(arms, sign, n), self.row, self.steady.size
         if top < 0:
             return -math.inf
-        value = self.aligned(arms, sign, n, top, lead)[0]
+        value = self.joint_scale(arms, sign, n, top, lead)[0]
         for k in range(scales):
             if k != top and (self.boxed or row[5, k] > value - SLIGHT):
-                value = logaddexp(value, self.aligned(arms, sign, n, k, lead)[0])
+                value = logaddexp(value, self.joint_scale(arms, sign, n, k, lead)[0])
         return value - math.log(scales)
 
-    def abreast(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
-        """As `apart`."""
+    def joint_scales(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """Return the lead and the most promising scale of `joint`; see `independent_scales`."""
         noise = 0.0
         for i in range(n):
             if not self.weighed[0, arms[i]] > 0.0:
@@ -385,12 +396,12 @@ class GaussianSetEvidenceKernel(NamedTuple):
             c = self.steady[k]
             for i in range(n):
                 a = arms[i]
-                kernel = self.part[a, k]
-                blur += kernel[0]
+                terms = self.terms[a, k]
+                blur += terms[0]
                 pull += self.variance[a] / self.weighed[0, a]
-                square += kernel[1]
-                spare += kernel[2]
-                fee += kernel[3]
+                square += terms[1]
+                spare += terms[2]
+                fee += terms[3]
             if not 0.0 < blur < math.inf:
                 return lead, -1
             pull *= c
@@ -405,11 +416,13 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 top = k
         return lead, top
 
-    def aligned(
+    def joint_scale(
         self, arms: Ints, sign: Floats, n: int, k: int, lead: float
     ) -> tuple[float, float, float]:
-        """A scale: min over u of psi(X/sd) + sum_a h_a u_a^2/2, X = sum_a b_a u_a, with a tangent
-        for psi, which holds wherever it touches; the multiplier, and where that is.
+        """Return the evidence of a scale of `joint`, the multiplier and the point of tangency.
+
+        The evidence is the minimum over u of psi(X/sd) + sum_a h_a u_a^2/2 with X = sum_a b_a u_a,
+        where psi is replaced by a tangent, which is a valid bound wherever it touches.
         """
         row = self.row
         blur, pull, square = float(row[0, k]), float(row[1, k]), float(row[2, k])
@@ -427,25 +440,27 @@ class GaussianSetEvidenceKernel(NamedTuple):
         rise = p / sd
         alpha = max(lead + rise * pull, 0.0) / blur
         if self.boxed:
-            value, size = self.inside(arms, sign, n, k, lead, rise, alpha)
+            value, size = self.bounded_minimum(arms, sign, n, k, lead, rise, alpha)
         else:
             value = 0.5 * alpha * alpha * blur - 0.5 * rise * rise * square
             size = abs(value) + rise * rise * square
         value += height - p * z - fee
         return value - SHY * (size + abs(height) + abs(p * z) + fee), alpha, z
 
-    def inside(
+    def bounded_minimum(
         self, arms: Ints, sign: Floats, n: int, k: int, lead: float, rise: float, alpha: float
     ) -> tuple[float, float]:
-        """min over u between its bounds, which add up to the lead, of sum_a rise b_a u_a + h_a
-        u_a^2/2: the dual, at the best multiplier found; and what it is made of.
+        """Return the minimum over bounded u with sum D of sum_a rise b_a u_a + h_a u_a^2/2.
+
+        D is the lead. The minimum is the dual function at the best multiplier found. The sum of the
+        absolute values of its terms is returned, too.
         """
         left, right, most, sizes = 0.0, math.inf, -math.inf, 0.0
         for _ in range(40):
             value, slope, bend, size = alpha * lead, lead, 0.0, abs(alpha * lead)
             for i in range(n):
                 a = arms[i]
-                blur = float(self.part[a, k, 0])
+                blur = float(self.terms[a, k, 0])
                 tilt = rise * self.steady[k] * self.variance[a] / self.weighed[0, a] / blur
                 low, high = self.span(1, a, sign[i])
                 free = (alpha - tilt) * blur
@@ -470,25 +485,28 @@ class GaussianSetEvidenceKernel(NamedTuple):
         return most, sizes
 
 
-EXACT = 0.25  # the share of the Beta mixture
-THEN = math.log1p(-EXACT)
+EXACT = 0.25  # weight of the Beta mixture
+THEN = math.log1p(-EXACT)  # ln of the other weight
 
 
 class BernoulliSetEvidenceKernel(NamedTuple):
+    """The evidence against sets for values 0 or 1; see `SetEvidence`."""
+
     inner: GaussianSetEvidenceKernel  # of standard deviation 1/2
     rewards: RewardKernel  # with the Bernoulli divergence
-    stats: Floats  # the means that were seen
+    stats: Floats  # sample means
     variance: Floats  # 1: the nearest rival is sought at the counts
-    guessed: Floats  # float64[d]: the variances, for what is foreseen
+    guessed: Floats  # float64[d]: estimated variances, for the forecast
     yardstick: Floats  # that of `inner`, like the next three
     mean: Floats
     arm_prices: Floats
     base: Floats
-    done: Floats  # float64[2, d]: N and the ones for which `fee` is right
+    done: Floats  # float64[2, d]: N and the number of ones for which `fee` was computed
     fee: Floats
     spare: Floats  # scratch
 
     def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
+        """Update means, variances and the regret of each arm."""
         self.inner.set_leader(stats, best, shift)
         for a in range(best.size):
             n, ones, x = stats.counts[a], stats.sums[a], stats.mean[a]
@@ -498,27 +516,30 @@ class BernoulliSetEvidenceKernel(NamedTuple):
                 self.fee[a] = beta_regret(n, ones)
 
     def price_arms(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+        """Write the prices for values in [0, 1], at their share."""
         self.inner.price_arms(best, arms, sign, n)
         for r in range(self.base.size):
             self.base[r] += THEN
 
     def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """Return the logarithm of the average of the mixtures."""
         value = self.inner.evidence_against_set(best, arms, sign, n)
         if value == -math.inf:
             return value
         fees, counts = 0.0, self.inner.counts
         exact = self.rewards.transportation_cost(self.stats, counts, arms, sign, n, self.spare)
         if exact == math.inf:
-            return exact  # no means that are possible make the rival as good
+            return exact  # no possible means make the rival as good
         for i in range(n):
             fees += self.fee[arms[i]]
         exact -= fees + SHY * (exact + fees)
         return logaddexp(value + THEN, exact + math.log(EXACT))
 
 
-def coin_weigher(
+def bernoulli_set_evidence(
     inner: GaussianSetEvidenceKernel, rewards: RewardKernel, stats: Floats
 ) -> BernoulliSetEvidenceKernel:
+    """Return the evidence for values 0 or 1, given that for values in [0, 1]."""
     d = inner.mean.shape[1]
     return BernoulliSetEvidenceKernel(
         inner,

@@ -1,7 +1,4 @@
-"""What a stopping rule is, and what it may claim.
-
-A stopping rule of one's own: what `threshold=` takes beside a name.
-"""
+"""Stopping rules, what their validity rests on, and the base class for a user's own rules."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,32 +20,49 @@ from ..errors import InputError, invalid_argument, is_real, to_python_scalar
 from ..rewards.base import Assumption, RewardsBase, not_convex, valid_assumptions
 from ..structures import Oracle, StructureBase
 
-STATED = "stated by the user"  # the label of what nobody here has checked
+STATED = "stated by the user"  # label of a validity that is not checked
 
 
 class ProblemLike(Protocol):
-    """What a threshold must know of a problem."""
+    """The attributes of a problem on which a threshold depends."""
 
     @property
-    def actions(self) -> StructureBase: ...
+    def actions(self) -> StructureBase:
+        """The sets of arms that can be played."""
+
     @property
-    def answers(self) -> StructureBase: ...
+    def answers(self) -> StructureBase:
+        """The sets of arms among which the best one is sought."""
+
     @property
-    def rewards(self) -> RewardsBase: ...
+    def rewards(self) -> RewardsBase:
+        """The model of the measurements."""
 
 
 class Validity(NamedTuple):
-    """Whether stopping at a threshold keeps the error probability below delta, and why."""
+    """Whether stopping at a threshold keeps the error probability below delta, and why.
+
+    Attributes
+    ----------
+    proved : bool
+        Whether a theorem bounds the error probability.
+    reason : Message
+        The theorem, or what is missing; its code identifies the reason.
+    conditions : tuple of Message
+        What the proof assumes of classes that are not this package's. The arguments of each message
+        are the component of the problem, its class and the methods on which the proof relies.
+    user_stated : bool
+        Whether the author of a user's stopping rule states the validity, which is not checked.
+    """
 
     proved: bool
-    reason: Message  # its code names the theorem, or what is missing
-    # what the proof takes for granted of a user's parts: its arguments are the part, whose, verbs
+    reason: Message
     conditions: tuple[Message, ...] = ()
-    user_stated: bool = False  # by the author of a part of one's own, which nobody has checked
+    user_stated: bool = False
 
     @property
     def label(self) -> str:
-        """In a word or two."""
+        """The validity in a few words: proved, proved under conditions, heuristic or stated."""
         if not self.proved:
             return STATED if self.user_stated else "heuristic"
         if not self.conditions:
@@ -60,8 +74,9 @@ class Validity(NamedTuple):
 
 
 class ProofRequirements(NamedTuple):
-    """What a proof takes from the parts of a problem, as they say it: methods, by part. The first
-    of a structure always counts, the others where they are not this package's.
+    """The methods on which a proof relies, by component of the problem.
+
+    The first method of a structure always counts; the others count if they are not this package's.
     """
 
     answers: tuple[str, ...] = ("nearest_alternative", "n_sets_bound", "max_difference_bound")
@@ -69,7 +84,7 @@ class ProofRequirements(NamedTuple):
     rewards: tuple[str, ...] = ("assumptions", "divergence")
 
 
-# what distances are made of, besides the divergence: verbs of what `RewardsBase.part` makes
+# The methods of a reward kernel, besides the divergence, that transportation costs depend on.
 GEOMETRY = (
     "project",
     "best_shift_with_gradient",
@@ -82,28 +97,45 @@ GEOMETRY = (
 
 
 class Stopping(NamedTuple):
-    """When a run stops: its evidence passes the threshold."""
+    """A stopping rule: a run stops when its evidence exceeds the threshold.
+
+    Attributes
+    ----------
+    name : str
+        Name of the rule.
+    threshold : Threshold
+        The threshold, a function of the round and delta.
+    make_kernel : callable, optional
+        Returns the problem kernel with a stopping kernel of its own; None for the likelihood ratio.
+    validity : Validity
+        Whether the rule is proved.
+    likelihood : bool
+        Whether the evidence is the generalised likelihood ratio, so that the oracle stopping time
+        is t = beta(t, delta) / D_nu.
+    rests : ProofRequirements
+        The methods on which the proof relies.
+    epsilon : float
+        An answer that is worse than the best by at most this much counts as correct.
+    own : StoppingBase, optional
+        The user's description, if the rule has one instead of a name.
+    """
 
     name: str
     threshold: Threshold
-    make_kernel: (
-        Callable[[ProblemKernel, Threshold, Statistics], ProblemKernel] | None
-    )  # gives the game a judge of its own; None: the likelihood ratio
+    make_kernel: Callable[[ProblemKernel, Threshold, Statistics], ProblemKernel] | None
     validity: Validity
-    # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its
-    # limit
     likelihood: bool = True
     rests: ProofRequirements = ProofRequirements()
-    epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
-    own: Any = None  # the user's description, where it has one instead of a name
+    epsilon: float = 0.0
+    own: Any = None
 
     @property
     def asked(self) -> Any:
-        """What `threshold=` was given."""
+        """The value of the argument `threshold` that gives this rule."""
         return self.name if self.own is None else self.own
 
     def on(self, problem: ProblemKernel, stats: Statistics) -> ProblemKernel:
-        """The game with this stopping rule as its judge, at its beginning."""
+        """Return the problem kernel with this stopping rule, in its initial state."""
         threshold = deep_copy(self.threshold)
         if self.make_kernel is None:
             return problem._replace(stopping=ratio(threshold, stats.counts.size))
@@ -111,16 +143,17 @@ class Stopping(NamedTuple):
 
 
 class ConstantPenalty(NamedTuple):
-    """ln(M / delta), or what stands for it."""
+    """A threshold that does not depend on t, such as ln(M / delta)."""
 
     constant: Floats
 
     def critical_value(self, t: int, index: int) -> float:
+        """Return the constant of a delta."""
         return float(self.constant[index])
 
 
 def log_union(problem: ProblemLike, epsilon: float = 0.0) -> float:
-    """ln M. (Of a whole number that may be too large for a float.)"""
+    """Return ln M, where M is an integer that may be too large for a float."""
     answers = problem.answers
     return math.log(
         max(
@@ -133,7 +166,7 @@ def log_union(problem: ProblemLike, epsilon: float = 0.0) -> float:
 
 
 def with_note(valid: Validity, text: str, **arguments: Any) -> Validity:
-    """The same validity, for the same reason, of which more is to be said."""
+    """Return the same validity with a text appended to its reason."""
     why = valid.reason
     more = Message(why.code, f"{why.text}; {text}", **why.arguments, **arguments)
     return valid._replace(reason=more)
@@ -142,14 +175,13 @@ def with_note(valid: Validity, text: str, **arguments: Any) -> Validity:
 def validity_from_assumptions(
     what: str, theorems: Mapping[Assumption, Message], rewards: RewardsBase
 ) -> Validity:
-    """The validity of a stopping rule: proved where the rewards have a licence that a theorem
-    needs, and heuristic otherwise.
+    """Return the validity of a stopping rule: proved if the rewards meet a theorem's assumption.
 
-    theorems: what each licence proves, the best first.
+    `theorems` maps assumptions to what is proved under them, the best theorem first.
     """
     held, kind = valid_assumptions(rewards), type(rewards).__name__
-    for licence, reason in theorems.items():
-        if licence in held:
+    for assumption, reason in theorems.items():
+        if assumption in held:
             return Validity(True, reason)
     if not held:
         why = Message(
@@ -170,12 +202,15 @@ def validity_from_assumptions(
 
 
 def ours(kernel: object) -> bool:
-    """Whether a class is this package's, and tested; one derived from it may do anything."""
+    """Return whether the class of an object is defined in this package, and so tested.
+
+    A derived class may change anything.
+    """
     return type(kernel).__module__.partition(".")[0] == "combgame"
 
 
-LISTED = 5000  # sets that `combgame.testing.check_structure` lists
-# what a method is made of, unless a class has its own
+LISTED = 5000  # largest number of sets that `combgame.testing.check_structure` lists
+# The methods that the default of a method calls.
 MADE_OF = {
     "neighbourhood": ("n_sets_bound", "max_difference_bound"),
     "n_sets_bound": ("n_sets",),
@@ -184,22 +219,22 @@ MADE_OF = {
 
 
 def _foreign(kernel: object, verb: str) -> bool:
-    """Whether a method is not this package's."""
+    """Return whether a method is defined outside this package."""
     module = getattr(getattr(kernel, verb, None), "__module__", None) or ""
     return module.partition(".")[0] != "combgame"
 
 
 def _trusted(structure: StructureBase, verb: str) -> tuple[str, ...]:
-    """The methods of a user's class that stand behind a verb: itself or what it is made of."""
+    """Return the methods of a user's class on which a method depends: itself, or its parts."""
     if _foreign(structure, verb):
         return (verb,)
     if getattr(type(structure), verb) is getattr(StructureBase, verb):
         return tuple(one for of in MADE_OF.get(verb, ()) for one in _trusted(structure, of))
-    return (verb,) if verb == "neighbourhood" else ()  # of other sets, where a subclass has others
+    return (verb,) if verb == "neighbourhood" else ()  # a subclass may have other sets
 
 
 def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str, ...]:
-    """What is taken from a structure that is a user's, or asks a user's function."""
+    """Return the methods of a structure that are a user's or call a user's function."""
     asked = isinstance(structure, Oracle)
     if not rests or (ours(structure) and not asked):
         return ()
@@ -216,10 +251,10 @@ def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str
 
 
 def _taken(stopping: Stopping, problem: ProblemLike) -> dict[str, tuple[str, ...]]:
-    """What the proof takes from a user's parts, by part."""
+    """Return the user's methods on which the proof relies, by component of the problem."""
     answers, actions, rewards = problem.answers, problem.actions, problem.rewards
     rests = stopping.rests
-    if actions == answers:  # what one method says of both is said once
+    if actions == answers:  # the same methods then serve both, and are named once
         taken = {"answers": _of_structure(answers, (*rests.answers, *rests.actions))}
     else:
         taken = {
@@ -232,15 +267,16 @@ def _taken(stopping: Stopping, problem: ProblemLike) -> dict[str, tuple[str, ...
         if "divergence" in more:
             try:
                 kernel = rewards.kernel(*rewards.mean_range(answers.d))
-            except Exception:  # the run says so
+            except Exception:  # the run reports the error
                 kernel = None
             taken["rewards"] += tuple(v for v in GEOMETRY if _foreign(kernel, v))
-    return {kernel: verbs for kernel, verbs in taken.items() if verbs}
+    return {component: verbs for component, verbs in taken.items() if verbs}
 
 
 def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
-    """The validity of a stopping rule on a problem whose parts may be a user's: proved if what they
-    say of themselves is right.
+    """Return the validity of a stopping rule on a problem with a user's classes.
+
+    A proved rule is then proved on condition that the methods of these classes are right.
     """
     valid, rewards = stopping.validity, problem.rewards
     taken = _taken(stopping, problem) if valid.proved else {}
@@ -255,22 +291,22 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
             return Validity(False, Message("not-convex", text, **about))
     if not taken:
         return valid
-    kinds = {kernel: type(getattr(problem, kernel)).__name__ for kernel in taken}
+    kinds = {one: type(getattr(problem, one)).__name__ for one in taken}
     conditions = []
-    for kernel, verbs in taken.items():
-        given: dict[str, Any] = {"part": kernel, "whose": kinds[kernel], "verbs": list(verbs)}
-        given["number"] = len(verbs) + verbs[0].endswith("s")  # its sets are, its nearest is
+    for component, verbs in taken.items():
+        given: dict[str, Any] = {"part": component, "whose": kinds[component], "verbs": list(verbs)}
+        given["number"] = len(verbs) + verbs[0].endswith("s")  # a plural name takes a plural verb
         if len(taken) == 1:
             text = "its {verbs:by  and its } {number:is|are} right"
             if len(verbs) > 2:
                 text = "its {verbs:and} are right"
         else:
-            text = "the {verbs:by  and the } of the {kernel} ({whose}) {number:is|are} right"
+            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
-                text = "the {verbs:and} of the {kernel} ({whose}) are right"
+                text = "the {verbs:and} of the {part} ({whose}) are right"
         conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
-    tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
+    tried = list(dict.fromkeys(kind for one, kind in kinds.items() if one != "rewards"))
     text = "what {whose} {number:says of itself|say of themselves} is taken as it is"
     facts: dict[str, Any] = {"whose": " and ".join(whose), "number": len(whose)}
     if tried:
@@ -292,24 +328,44 @@ NEVER = Stopping(
 )
 
 
-LONG = 60  # characters of what is shown of a value
-TRIED = (0, 1, 2, 10)  # rounds after which a level is asked for before anything is played
+LONG = 60  # largest number of characters of a value in a message
+TRIED = (0, 1, 2, 10)  # rounds at which a user's threshold is tested before anything is played
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoppingBase(Description):
-    """Describes when a run stops; `part` fits it to a problem and deltas.
+    """Base class of a user's stopping rules, which can be passed as `threshold`.
 
-    validity: what its author states about its errors, in words. Results print it as *stated by the
-    user*, and as *heuristic* where nothing is stated: this package has proved nothing about it.
+    Attributes
+    ----------
+    validity : str
+        What the author states about the error probability. Results print the text as *stated by the
+        user*, or *heuristic* if it is empty; this package has proved nothing about the rule.
+
+    See Also
+    --------
+    combgame.engine.protocols.Threshold : The method of a threshold.
+    combgame.engine.protocols.StoppingKernel : The methods of a rule with its own evidence.
     """
 
     validity: ClassVar[str] = ""
 
     def kernel(self, problem: ProblemLike, deltas: Floats) -> "Threshold | StoppingKernel":
-        """The verb `critical_value(t, which)`, beta(t, deltas[which]), which the generalised likelihood
-        ratio at the counts must exceed; or all verbs of `protocols.StoppingKernel`, for evidence of another
-        kind.
+        """Return the threshold or the stopping kernel for a problem.
+
+        Parameters
+        ----------
+        problem : ProblemLike
+            Actions, answers and rewards.
+        deltas : numpy.ndarray
+            Error probabilities.
+
+        Returns
+        -------
+        Threshold or StoppingKernel
+            Either an object with the method ``critical_value(t, index)``, the threshold beta(t,
+            deltas[index]) that the generalised likelihood ratio at the counts must exceed; or an
+            object with all methods of `StoppingKernel`, for evidence of another kind.
         """
         raise InputError(
             "no-part",
@@ -320,13 +376,13 @@ class StoppingBase(Description):
 
 
 def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[float]) -> Stopping:
-    """The stopping rule that a user's object describes, with the validity that its author states.
+    """Return the stopping rule that a user's object describes, with the validity its author states.
 
     >>> import combgame as cg
     >>> from combgame.stopping.glr import StylisedThreshold
     >>> class Mine(StoppingBase):
     ...     validity = "my Theorem 1"
-    ...     def part(self, problem, deltas):
+    ...     def kernel(self, problem, deltas):
     ...         return StylisedThreshold(deltas)
     >>> problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
     >>> print(own_stopping(Mine(), problem, [0.1]).validity)
@@ -345,19 +401,19 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     for t in TRIED:
         for index in range(len(deltas)):
             check_level(name, deep_copy(kernel), t, index)
-    judges = callable(getattr(kernel, "evaluate", None))
+    own_evidence = callable(getattr(kernel, "evaluate", None))
     return Stopping(
         name,
         kernel,
-        _in_its_place if judges else None,
+        _install if own_evidence else None,
         stated(asked),
-        likelihood=not judges,
+        likelihood=not own_evidence,
         own=asked,
     )
 
 
 def check_level(name: str, kernel: Any, t: int, index: int) -> None:
-    """A sentence, unless a threshold is one number after t rounds."""
+    """Raise an `InputError` unless the threshold is one number after t rounds."""
     try:
         level = kernel.critical_value(t, index)
     except Exception as error:
@@ -369,18 +425,18 @@ def check_level(name: str, kernel: Any, t: int, index: int) -> None:
 
 
 def check_compared(stopping: Stopping, stops: Ints) -> None:
-    """A sentence, if a threshold was no number in a run (`round.settle`)."""
+    """Raise an `InputError` if a threshold was NaN in a run (see `check_stopping`)."""
     for index in np.flatnonzero(stops <= NAN_THRESHOLD):
         t = NAN_THRESHOLD - int(stops[index])
         raise no_level(stopping.name, stopping.threshold, t, int(index), "returned nan")
 
 
 def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError:
-    """With a level that is no number nothing can be compared."""
+    """Return the error for a threshold that is not a number."""
     return InputError(
         "level-not-a-number",
-        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold is one "
-        "number for every t from 0 on",
+        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold "
+        "is one number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
         "is asked for its element [which]",
         name=name,
@@ -391,13 +447,13 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     )
 
 
-def _in_its_place(problem: ProblemKernel, threshold: Any, stats: Statistics) -> ProblemKernel:
-    """A judge of one's own looks for itself."""
+def _install(problem: ProblemKernel, threshold: Any, stats: Statistics) -> ProblemKernel:
+    """Install a user's stopping kernel."""
     return problem._replace(stopping=threshold)
 
 
 def stated(asked: StoppingBase) -> Validity:
-    """What the author of a stopping rule says about it."""
+    """Return the validity that the author of a stopping rule states."""
     said: Any = asked.validity
     if not isinstance(said, str):
         raise invalid_argument(

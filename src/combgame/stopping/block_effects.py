@@ -1,13 +1,13 @@
-"""Plays with a level of their own: evidence from differences within plays (docs/plates.md).
+"""The mixture threshold under batch effects, from differences within plays (docs/plates.md).
 
-S and J are what complete blocks say of a pair (`kernel.blocks`). Given what came before it, a block's
-difference is Gaussian about Delta = mu_i - mu_j with a variance that was fixed before its first
-value, so that exp(theta (S - J Delta) - theta^2 J / 2) is a martingale in the number of blocks for
-every theta; mixed over half-normal theta >= 0 it rises with S - J Delta, and an error means that
-Delta <= 0.
+S and J are the score and the information on a pair of arms from complete blocks of plays
+(`BatchEstimator`). Given the past, the difference in a block is Gaussian about Delta = mu_i - mu_j
+with a variance that was fixed before its first value, so that exp(theta (S - J Delta) - theta^2 J /
+2) is a martingale in the number of blocks for every theta. Mixed over half-normal theta >= 0 it
+rises with S - J Delta, and an error means that Delta <= 0.
 
-Where sigma is not known, that mixture for each sigma, times the e-process of `pooled` on what the
-least squares of blocks leave over: the least over all sigmas.
+If sigma is not known, the mixture at each sigma is multiplied by the e-process of `variance` on the
+residuals of the least squares of the blocks, and minimised over all sigmas.
 """
 
 import math
@@ -39,18 +39,21 @@ from .base import (
 from .mixture_pairs import tail
 from .variance import VarianceKernel, ratios, variance_part
 
-# c in units of the information of one play that has both arms, and the chance of the scale: chosen
-# before the data
+# Scales c, in units of the information of one play that has both arms, and their weights; chosen
+# before the data.
 SCALES = np.array([(1.0, 0.35), (10.0, 0.3), (100.0, 0.25), (1000.0, 0.1)])
-# rho - 1 of the mixture over an unknown variance, and the chances: for fewer squares than `pooled`
+# rho - 1 of the mixture over an unknown variance, and the weights. Blocks have fewer residuals than
+# values of single arms, for which `variance` has other numbers.
 RATIOS = np.concatenate(([0.0], 0.016 * 2.0 ** np.arange(10)))
 CHANCES = np.concatenate(([0.3], np.full(10, 0.07)))
-SHAVE = 1e-7  # of a lead: more than rounding can add to it
+SHAVE = 1e-7  # share of a lead that is subtracted; more than rounding can add
 
 
 @jitable
 def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
-    """ln of the mixture, from below: lead: S - J Delta; sure: J; unit: the information of one play.
+    """Return the logarithm of the mixture, from below.
+
+    `lead` is S - J Delta, `sure` is J, and `unit` is the information of one play.
 
     >>> round(contrast(SCALES, 0.0, 0.0, 0.5), 12)
     0.0
@@ -69,9 +72,10 @@ def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
 
 
 @jitable
-def seen_within(blocks: BatchEstimator) -> float:
-    """The variance that blocks leave over; infinite if nothing can be said yet, or if rounding
-    hides it.
+def residual_variance(blocks: BatchEstimator) -> float:
+    """Return the residual variance of the blocks.
+
+    It is infinite while it cannot be estimated, or if rounding hides it.
     """
     n, digit = float(blocks.noise[0, 0]), FINE * EPSILON * float(blocks.largest[0])
     if not n > 0.0:
@@ -81,20 +85,19 @@ def seen_within(blocks: BatchEstimator) -> float:
 
 
 class KnownVarianceBatchKernel(NamedTuple):
-    """The evidence of a lead where sigma is known."""
+    """The evidence of a lead for known sigma."""
 
     scales: Fixed
 
     def weigh_lead(
         self, blocks: BatchEstimator, lead: float, sure: float, unit: float, enough: float
     ) -> float:
+        """Return the logarithm of the mixture."""
         return contrast(self.scales, lead, sure, unit)
 
 
 class UnknownVarianceBatchKernel(NamedTuple):
-    """The same where sigma is not known: the least over all sigmas, or what is surely more than
-    `enough`.
-    """
+    """The evidence of a lead for unknown sigma, minimised over all sigmas."""
 
     scales: Fixed
     line: VarianceKernel
@@ -102,7 +105,8 @@ class UnknownVarianceBatchKernel(NamedTuple):
     def weigh_lead(
         self, blocks: BatchEstimator, lead: float, sure: float, unit: float, enough: float
     ) -> float:
-        variance, row = seen_within(blocks), self.line.row
+        """Return the minimum over all sigmas, or a lower bound on it that exceeds `enough`."""
+        variance, row = residual_variance(blocks), self.line.row
         if not (variance < math.inf and sure > 0.0):
             return 0.0
         if not lead > 0.0:
@@ -115,18 +119,22 @@ class UnknownVarianceBatchKernel(NamedTuple):
 
 
 class ContrastsKernel(NamedTuple):
-    """The evidence of a pair, which structures take for the distance of `Rewards`."""
+    """The evidence of a pair, which structures use as a `TransportationCost`."""
 
     stats: Statistics
     sigma: KnownVarianceBatchKernel | UnknownVarianceBatchKernel
-    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    shift: float  # added to the means of the leader's arms: epsilon per arm
     nearest_of: Floats  # float64[1] scratch
 
     def project(self, x: float, arm: int) -> float:
+        """Return x: means are not bounded."""
         return x
 
     def pair(self, i: int, j: int, enough: float) -> float:
-        """For arm i, of the leader, against arm j; or what is surely more than `enough`."""
+        """Return the evidence for arm i of the leader against arm j.
+
+        The result may be any lower bound on the evidence that exceeds `enough`.
+        """
         blocks = self.stats.batch
         lead, sure = float(blocks.lead[i, j]), float(blocks.sure[i, j])
         first, second = float(blocks.precision[i]), float(blocks.precision[j])
@@ -137,9 +145,7 @@ class ContrastsKernel(NamedTuple):
     def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
-        """Of a rival that differs in several pairs, no more than the least of any pair: from
-        below.
-        """
+        """Return a lower bound on the evidence: the least of any pair in which answers differ."""
         least = math.inf
         for k in range(n):
             for m in range(n):
@@ -152,6 +158,7 @@ class ContrastsKernel(NamedTuple):
     def cheapest_challenger(
         self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
     ) -> int:
+        """Find the arm against which arm i has the least evidence."""
         arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
@@ -162,24 +169,26 @@ class ContrastsKernel(NamedTuple):
         return arm
 
     def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        """Find the exchange with the least evidence; see `swapped`."""
         every: Any = self
         swapped(every, mean, weight, best, self.nearest_of, value)
 
 
 @kernel(StoppingDefaults)
 class BatchStoppingKernel(NamedTuple):
-    """The least evidence over all exchanges; it changes when a block is complete."""
+    """The least evidence over all exchanges, which changes only when a block is complete."""
 
     threshold: Threshold
     contrasts: ContrastsKernel
-    last: Floats  # float64[3, d]: the answer, its rival and the alternative at the last look
-    kept: Floats  # float64[1]: what that gave
-    stamp: Ints  # int64[1]: the blocks that were complete then
+    last: Floats  # float64[3, d]: leader, rival and alternative at the last evaluation
+    kept: Floats  # float64[1]: result of the last evaluation
+    stamp: Ints  # int64[1]: number of complete blocks at the last evaluation
     arms: Ints  # scratch
     sign: Floats
     spare: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return the evidence, recomputed if a block was completed or the leader changed."""
         same = self.stamp[0] == stats.batch.done[0]
         for a in range(state.leader.size):
             same = same and self.last[0, a] == state.leader[a]
@@ -203,6 +212,7 @@ class BatchStoppingKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the least evidence over all exchanges."""
         every: Any = self.contrasts
         return problem.answers.nearest_alternative(
             every, stats.mean, stats.counts, best, rival, alternative
@@ -211,6 +221,7 @@ class BatchStoppingKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the evidence against a given rival."""
         every: Any = self.contrasts
         return against(
             every, stats.mean, stats.counts, best, self.arms, self.sign, rival, self.spare
@@ -218,18 +229,20 @@ class BatchStoppingKernel(NamedTuple):
 
 
 def unknown_part() -> UnknownVarianceBatchKernel:
-    """Where each lead has one side, a half-normal one, and no mean that is shared."""
+    """Return the kernel for unknown sigma, with one half-normal prior per scale."""
     sided = np.array([np.ones(len(SCALES)), np.zeros(len(SCALES))])
     line = variance_part(sided, ratios(RATIOS, CHANCES))
     line.row[1] = 1.0
     return UnknownVarianceBatchKernel(SCALES.copy(), line)
 
 
-def watching(problem: Problem, epsilon: float) -> Any:
-    """How a game gets its judge."""
+def batch_kernel_maker(problem: Problem, epsilon: float) -> Any:
+    """Return the function that installs this stopping kernel."""
     d, shift = problem.d, epsilon / problem.answers.max_size()
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         sigma = (
             KnownVarianceBatchKernel(SCALES.copy())
             if problem.rewards.variance_known
@@ -249,7 +262,7 @@ def watching(problem: Problem, epsilon: float) -> Any:
         )
         return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel
 
 
 PROVED = Message(
@@ -272,7 +285,7 @@ PROVED_UNKNOWN = Message(
 def block_effect_stopping(
     problem: Problem, deltas: Sequence[float], epsilon: float = 0.0
 ) -> Stopping:
-    """The mixture threshold where every play has a level of its own."""
+    """Return the mixture threshold for plays with a batch effect."""
     union = log_union(problem, epsilon)
     constant = ConstantPenalty(np.array([union - math.log(delta) for delta in deltas]))
     theorem = PROVED if problem.rewards.variance_known else PROVED_UNKNOWN
@@ -288,12 +301,12 @@ def block_effect_stopping(
         else ("nearest_alternative", "neighbourhood")
     )
     rests = ProofRequirements(answers, (), ("assumptions", "sub_gaussian_scale"))
-    watch = watching(problem, epsilon)
-    return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)
+    make_kernel = batch_kernel_maker(problem, epsilon)
+    return Stopping("mixture", constant, make_kernel, why, epsilon=epsilon, rests=rests)
 
 
 def only_mixture(threshold: str) -> InputError:
-    """What other thresholds have to say to levels."""
+    """Return the error of another threshold for rewards with a batch effect."""
     return InputError(
         "level-needs-mixture",
         "threshold = {threshold!r} is for plays without a level of their own",

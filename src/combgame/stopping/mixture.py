@@ -1,4 +1,4 @@
-"""The method of mixtures."""
+"""The mixture threshold: the method of mixtures for all rewards and structures."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,6 @@ from ..problem import Problem
 from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions, spread_of
 from ..rewards.gaussian import gaussian_part
-from ._penalty_forecast import PenaltyForecastKernel, blind, foresight
 from .base import (
     ConstantPenalty,
     ProofRequirements,
@@ -25,7 +24,14 @@ from .base import (
     with_note,
 )
 from .mixture_bernoulli import coins
-from .mixture_pairs import KnownVariancePairKernel, PairEvidence, PairStoppingKernel
+from .mixture_pairs import (
+    KnownVariancePairKernel,
+    PairEvidence,
+    PairStoppingKernel,
+    PenaltyForecastKernel,
+    no_forecast,
+    penalty_forecast,
+)
 from .mixture_sets import judging
 from .mixture_shared_variance import shared
 from .mixture_unknown_variance import students
@@ -34,13 +40,15 @@ from .variance import VARIANCE_SHARE, VarianceBound, spreads_of
 
 
 class MixturePenalty(NamedTuple):
-    """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all
-    of them at once.
+    """The penalties of the Gaussian mixture, at the scale that suits the last rival best.
+
+    The bound holds for all scales at once (Theorem 1 of docs/thresholds.md), so the choice may
+    depend on the data.
     """
 
     spreads: VarianceBound
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
-    cost: Fixed  # ln 1/chance of each
+    cost: Fixed  # ln 1/p of each scale, p its weight
 
     def update_penalty(
         self,
@@ -51,6 +59,7 @@ class MixturePenalty(NamedTuple):
         weight: Floats,
         fee: Floats,
     ) -> float:
+        """Write weights and penalties of the chosen scale; return its ln 1/p."""
         self.spreads.update_bound(stats)
         variance = self.spreads.variance
         chosen = self.suit(stats, mean, variance, best, rival)
@@ -64,8 +73,10 @@ class MixturePenalty(NamedTuple):
     def suit(
         self, stats: Statistics, mean: Floats, variance: Floats, best: Floats, rival: Floats
     ) -> int:
-        """Where the evidence against the last rival, less its fees, is largest (of free means: it
-        is only a choice).
+        """Return the scale that suits the last rival best.
+
+        The evidence against that rival, less its penalties, is largest at this scale. Bounds on the
+        means are ignored, since this is only a choice.
         """
         scale, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
@@ -85,10 +96,10 @@ class MixturePenalty(NamedTuple):
         return scale
 
 
-# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the
-# mixture: c for arms of the leading answer and for the others, whether their priors are one-sided,
-# and the chance of the scale. The last two are for arms that are known far more precisely than
-# others, such as a leader that is in every play, against many rivals.
+# The scales of the mixture, chosen before the data, one per row: c (the number of values that the
+# prior of an arm is worth) for arms of the leading answer and for the others, whether their priors
+# are one-sided, and the weight of the scale. The last two are for arms that are known far more
+# precisely than others, such as a leader that is in every play against many rivals.
 SCALES = np.array(
     [
         (3.0, 1.0, 1, 1, 0.25),
@@ -101,36 +112,38 @@ SCALES = np.array(
 )
 
 
-# of the pairs of an exchange: what the chances above are then, and more scales: c of a direction
-# that both arms share, and the chance. Each arm is normal about it, with OWN times that c.
+# For the pairs of an exchange: the weights of the scales above, and further scales, with c of a
+# direction that both arms share, and the weight. Each arm is normal about that direction, with OWN
+# times that c.
 APART = np.array([0.16, 0.12, 0.08, 0.02, 0.14, 0.03])
 JOINT = np.array([(5.0, 0.1), (50.0, 0.15), (500.0, 0.2)])
 OWN = 30.0
 
 
 def pair_scales() -> tuple[Floats, Floats, Floats, Floats]:
-    """All scales of pairs: c of either arm, ln 1/chance, sides, and c of the shared direction."""
+    """Return the scales of pairs: c of either arm, ln 1/p, sides, and c of the shared direction."""
     prior = np.vstack([SCALES[:, :2], OWN * JOINT[:, :1].repeat(2, axis=1)]).T.copy()
     sided = np.vstack([SCALES[:, 2:4], np.zeros((len(JOINT), 2))]).T.copy()
     cost = -np.log(np.r_[APART, JOINT[:, 1]])
     return prior, cost, sided, np.r_[np.zeros(len(SCALES)), JOINT[:, 0]]
 
 
-def _judge(
+def _pair_kernel(
     problem: Problem,
     deltas: Sequence[float],
     threshold: Threshold,
     rewards: RewardKernel,
     pairs: PairEvidence,
-    foresight: PenaltyForecastKernel,
+    forecast: PenaltyForecastKernel,
     epsilon: float = 0.0,
 ) -> PairStoppingKernel:
+    """Return the stopping kernel of exchanges with this evidence of pairs."""
     mean, weight, sign, rival, other, alternative = np.zeros((6, problem.d))
     return PairStoppingKernel(
         threshold,
         rewards,
         pairs,
-        foresight,
+        forecast,
         epsilon / problem.answers.max_size(),
         _floor(threshold, deltas),
         mean,
@@ -144,24 +157,27 @@ def _judge(
 
 
 def _floor(threshold: Threshold, deltas: Sequence[float]) -> float:
-    """Below it nothing stops."""
+    """Return the lowest threshold, below which nothing stops."""
     return min(threshold.critical_value(0, index) for index in range(len(deltas)))
 
 
 def _box(problem: Problem, epsilon: float = 0.0) -> tuple[Floats, Floats]:
-    """The means that are possible; all of them, if the leader's are lifted."""
+    """Return the bounds on the means; there are none if the leader's means are shifted."""
     end = np.full(problem.d, np.inf)
     return (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
 
 
-def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
-    """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
-    exchanges.
+def _gaussian_mixture(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
+    """Return the function that installs the stopping kernel of the Gaussian mixture.
+
+    If answers differ by exchanges, the kernel evaluates pairs of arms.
     """
     d, swaps = problem.d, problem.answers.neighbourhood().is_swap
     low, high = _box(problem, epsilon)
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         rewards = gaussian_part(np.ones(d), low, high)
         if not swaps:
             prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
@@ -192,36 +208,44 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
                 np.zeros((8, scales)),
                 np.zeros(1),
             )
-            ahead = foresight(variance, prior, cost, sided, joint, _floor(threshold, deltas))
+            forecast = penalty_forecast(
+                variance, prior, cost, sided, joint, _floor(threshold, deltas)
+            )
         elif problem.rewards.variance_shared:
             prior, cost, sided, joint = pair_scales()
             pairs = shared(stats, low, high, prior, cost, sided, joint)
             believed = kernel.rewards.spreads.believed  # type: ignore[attr-defined]
-            ahead = foresight(believed, prior, cost, sided, joint, _floor(threshold, deltas))
+            forecast = penalty_forecast(
+                believed, prior, cost, sided, joint, _floor(threshold, deltas)
+            )
         else:
             pairs = students(stats, kernel.rewards.spreads.believed, low, high)  # type: ignore[attr-defined]
-            ahead = blind(d)
-        stopping_kernel = _judge(problem, deltas, threshold, rewards, pairs, ahead, epsilon)
+            forecast = no_forecast(d)
+        stopping_kernel = _pair_kernel(
+            problem, deltas, threshold, rewards, pairs, forecast, epsilon
+        )
         return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel
 
 
-def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
-    """How a game of values 0 or 1 gets its judge."""
+def _bernoulli_mixture(problem: Problem, deltas: Sequence[float]) -> Any:
+    """Return the function that installs the stopping kernel for values 0 or 1."""
     if not problem.answers.neighbourhood().is_swap:
         return penalised(
             problem, lambda kernel: BernoulliPenalty(np.zeros(problem.d), np.zeros(problem.d))
         )
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         pairs = coins(stats, *_box(problem))
-        stopping_kernel = _judge(
-            problem, deltas, threshold, kernel.rewards, pairs, blind(problem.d)
+        stopping_kernel = _pair_kernel(
+            problem, deltas, threshold, kernel.rewards, pairs, no_forecast(problem.d)
         )
         return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel
 
 
 POOLED = Message(
@@ -250,16 +274,18 @@ PROVED = {
 
 
 def _rivals(problem: Problem, epsilon: float) -> UnionBound | None:
-    """The rivals, each with a share of delta, if they are known one by one. (A class that inherits
-    its rivals may have other sets.)
+    """Return the rivals, each with its share of delta, if they are known one by one.
+
+    A class that inherits the method from a structure may have other sets.
     """
     known = _counted(problem, epsilon) and "union_bound" in vars(type(problem.answers))
     return problem.answers.union_bound() if known else None
 
 
 def _counted(problem: Problem, epsilon: float) -> bool:
-    """Whether there is one unit in which the means of all arms can be counted: then less evidence
-    comes of a larger one.
+    """Return whether the means of all arms can be counted in one unit.
+
+    A larger unit then gives less evidence.
     """
     if problem.rewards.variance_known:
         return True
@@ -272,8 +298,10 @@ def _counted(problem: Problem, epsilon: float) -> bool:
 
 
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
-    """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
-    Bernoulli and for bounded rewards.
+    """Return the mixture threshold.
+
+    It is proved for Gaussian rewards with known or unknown variance, for Bernoulli and for bounded
+    rewards.
     """
     rewards, share, union = problem.rewards, 0.0, log_union(problem, epsilon)
     swaps, rivals = problem.answers.neighbourhood().is_swap, _rivals(problem, epsilon)
@@ -295,16 +323,16 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
             remedy="use 'sub-gaussian', which is for exponential families",
             rewards=type(rewards).__name__,
         )
-    if rivals is not None:  # each has its share of delta
-        watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
+    if rivals is not None:  # each rival has its share of delta
+        make_kernel, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
         if (
             not rewards.variance_known
-        ):  # weighed means may lead where means do not (docs/thresholds.md)
+        ):  # weighted means may lead where means do not (docs/thresholds.md)
             union = -math.log1p(-0.5 * deltas[0])
     elif needs is Assumption.BINARY:
-        watch = _tossing(problem, deltas)
+        make_kernel = _bernoulli_mixture(problem, deltas)
     else:
-        watch = _mixing(problem, deltas, epsilon)
+        make_kernel = _gaussian_mixture(problem, deltas, epsilon)
     constant = ConstantPenalty(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
@@ -320,4 +348,4 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         else ("nearest_alternative", "neighbourhood")
     )
     rests = ProofRequirements(answers, (), ("assumptions", "divergence", "sub_gaussian_scale"))
-    return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)
+    return Stopping("mixture", constant, make_kernel, why, epsilon=epsilon, rests=rests)

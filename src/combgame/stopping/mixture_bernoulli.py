@@ -1,6 +1,4 @@
-"""Values 0 or 1, where answers differ by exchanges: one-sided mixtures in log-odds (Theorem 7 of
-docs/thresholds.md).
-"""
+"""Exchanges for values 0 or 1: one-sided mixtures in log-odds (Theorem 7 of docs/thresholds.md)."""
 
 import math
 from typing import NamedTuple
@@ -16,32 +14,31 @@ from ..rewards.bernoulli import kl
 from .mixture_pairs import CLOSE, PairDefaults, onward
 from .penalised import beta_regret
 
-# chosen before the data: how far, in log-odds, the odds of an arm are moved. One scale after the
-# other, each STEP times the one before; on each, an arm of the leading answer and another have the
-# nodes below, independently, with these chances; 0 is for an arm that is known far more precisely
-# than the other.
+# The shifts eta of an arm's log-odds, chosen before the data. Each scale is STEP times the previous
+# one; on each, an arm of the leading answer and another arm have the nodes below, independently,
+# with these weights. 0 is for an arm that is known far more precisely than the other.
 FINEST, STEP = 0.0012, 2.2
 INSIDE = np.array([(0.0, 0.16), (0.26, 0.47), (0.96, 0.37)])
 OUTSIDE = np.array([(0.0, 0.08), (0.38, 0.46), (1.37, 0.46)])
-# of the scales; the last is that of the Beta(1/2, 1/2) mixture, for gaps that are finer than all
-# of them
+# Weights of the scales; the last is that of the Beta(1/2, 1/2) mixture, for gaps that are finer
+# than all scales.
 CHANCES = np.array([*[0.035] * 5, 0.06, 0.11, 0.18, 0.25, 0.14, 0.07, 0.015])
-# of a scale's chance: so much for both arms moved alike, by either of these, which is for arms that
-# have been played alike
+# Common shifts of both arms, and their share of a scale's weight, for arms that have been played
+# equally often.
 ALONG, TOGETHER = np.array([0.4, 0.6]), 0.45
-NEGLIGIBLE = 12.0  # a scale that is so much below the largest is left out,
-ALIKE = 16.0  # if counts differ by no more than this: else scales take turns near the minimum
-DOUBT = 8.0 * ROUND  # of the terms of a logarithm: more than rounding can add to it
+NEGLIGIBLE = 12.0  # a scale that is this far below the largest is left out,
+ALIKE = 16.0  # if counts differ by at most this factor; otherwise scales alternate near the minimum
+DOUBT = 8.0 * ROUND  # share of the terms of a logarithm that is subtracted for rounding
 
 
 @jitable
 def coin(
     nodes: Floats, more: Floats, chance: Floats, n: float, ones: float, x: float
 ) -> tuple[float, float, float]:
-    """ln sum_r chance_r exp(eta_r ones - n ln(1 - x + x e^eta_r)), not above it, and its first two
-    derivatives in x.
+    """Return ln sum_r chance_r exp(eta_r ones - n ln(1 - x + x e^eta_r)) and two derivatives in x.
 
-    more: e^eta - 1; chance: its logarithms.
+    The value is never above the true one. `more` is e^eta - 1, and `chance` has the logarithms of
+    the weights.
     """
     top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
     for r in range(nodes.size):
@@ -57,7 +54,7 @@ def coin(
         bend += share * fall * fall
     slope /= total
     bend /= total
-    # the exponents fall by n * fall, and are bent by n * fall^2
+    # The exponents have slope -n * fall and curvature n * fall^2.
     return top + math.log(total), -n * slope, n * bend + n * n * max(bend - slope * slope, 0.0)
 
 
@@ -65,7 +62,7 @@ def coin(
 def alike(
     nodes: Floats, more: Floats, n: float, ones: float, m: float, zeros: float, x: float
 ) -> tuple[float, float, float]:
-    """The same for two arms that have their nodes in common, each with the same chance."""
+    """Return the same for two arms with common nodes, all of which have the same weight."""
     top, total, slope, bend, y = -math.inf, 0.0, 0.0, 0.0, 1.0 - x
     for r in range(nodes.size):
         gain = nodes[r] * (ones + zeros)
@@ -87,46 +84,51 @@ def alike(
 
 @kernel(PairDefaults)
 class BernoulliPairKernel(NamedTuple):
-    """For exchanges of arm i of the leader for arm j, of values 0 or 1: as `Rewards`, with evidence
-    less fees for a distance.
+    """The mixture for exchanges of arm i of the leader for arm j, for values 0 or 1.
 
-    For every eta >= 0, exp(eta s - N ln(1 - mu + mu e^eta)) is a martingale that falls in mu, s of
-    N values being 1; and so is, for arm j, the same of its zeros and 1 - mu, which rises in mu.
-    With y_i = y_j = x the logarithm of the mixture is F(x) = ln sum_k p_k A_k(x) B_k(x), convex in
-    x, as each exponent is.
+    If s of N values are 1, then for every eta >= 0, exp(eta s - N ln(1 - mu + mu e^eta)) is a
+    martingale at the true mean mu, and it falls in mu. For arm j the same holds with its zeros and
+    1 - mu, and that martingale rises in mu. With y_i = y_j = x the logarithm of the mixture is F(x)
+    = ln sum_k p_k A_k(x) B_k(x), convex in x, as each exponent is.
     """
 
-    counts: Floats  # those of what was seen
+    counts: Floats  # those of the statistics
     sums: Floats
     low: Floats
     high: Floats
     nodes: Fixed  # float64[2, k, r]: eta, as an arm i and as an arm j
     more: Fixed  # float64[2, k, r]: e^eta - 1
-    chance: Fixed  # float64[2, r]: the logarithms of their chances
-    along: Fixed  # float64[2, k, r]: eta and e^eta - 1 of both arms, where they are moved alike
-    cost: Fixed  # ln 1/p of the scales, of those that move both alike, and of the Beta mixture
-    done: Floats  # float64[2, d]: N and the ones for which `fee` is right
+    chance: Fixed  # float64[2, r]: logarithms of their weights
+    along: Fixed  # float64[2, k, r]: eta and e^eta - 1 of the common shifts
+    cost: Fixed  # ln 1/p of the scales, of those with common shifts, and of the Beta mixture
+    done: Floats  # float64[2, d]: N and the number of ones for which `fee` was computed
     fee: Floats  # float64[d]: of the Beta mixture
-    row: Floats  # float64[4, 2k + 1] scratch: value, slope, curvature of a scale; if it counts
+    row: Floats  # float64[4, 2k + 1] scratch: value, slope, curvature; whether the scale counts
     cutoff: Floats  # float64[1]
-    max_bonus: float  # 0: no mixture of likelihoods is above the largest
+    max_bonus: float  # 0: no mixture of likelihood ratios is above the largest
     argmin: Floats  # float64[1] scratch
 
     def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+        """Write the counts as weights."""
         for a in range(weight.size):
             weight[a] = stats.effective_counts[a] = stats.counts[a]
 
     def prepare_arm(self, a: int, side: int) -> None:
+        """Update the regret of the Beta mixture on the values of an arm."""
         n, ones = self.counts[a], self.sums[a]
         if n != self.done[0, a] or ones != self.done[1, a]:
             self.done[0, a], self.done[1, a] = n, ones
             self.fee[a] = beta_regret(n, ones)
 
     def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """Return infinity: there is no cheap bound."""
         return math.inf
 
     def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
-        """min of F over the x that M allows, from below; or what is surely above `enough`."""
+        """Return the minimum of F over the x in M, from below.
+
+        The result may be any lower bound that exceeds `enough`.
+        """
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         n, m = float(self.counts[i]), float(self.counts[j])
         x = min(max((n * mean[i] + m * mean[j] + 0.5) / (n + m + 1.0), low), high)
@@ -143,7 +145,7 @@ class BernoulliPairKernel(NamedTuple):
         for k in range(self.cost.size):
             self.row[3, k] = 1.0
         left, right, value, slope, reach = low, high, -math.inf, 0.0, 0.0
-        for count in range(100):  # Newton, not too far at a time
+        for count in range(100):  # Newton's method with bounded steps
             self.argmin[0] = x
             value, slope, bend = self.height(x, i, j)
             if slope == 0.0 or (slope > 0.0 and x <= low) or (slope < 0.0 and x >= high):
@@ -155,18 +157,18 @@ class BernoulliPairKernel(NamedTuple):
             reach = right - left
             if abs(slope) * reach <= CLOSE or value - abs(slope) * reach > enough:
                 break
-            if count == 0 and not whole:  # without some of its terms F is less, and convex too
-                left, right = low, high  # what is left may fall where F rises
+            if count == 0 and not whole:  # without some of its terms F is less, and still convex
+                left, right = low, high  # the remaining sum may fall where F rises
                 for k in range(self.cost.size):
                     self.row[3, k] = 1.0 if self.row[0, k] > value - NEGLIGIBLE else 0.0
             x = onward(x, slope, bend, left, right, low, high, stride)
             if (x <= 0.0 and ones > 0.0) or (x >= 1.0 and ones < n + m):
                 x = 0.5 * (x + self.argmin[0])  # the Beta mixture is infinite there
         value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
-        return value if value > -math.inf else -math.inf  # not a number: no evidence
+        return value if value > -math.inf else -math.inf  # NaN: no evidence
 
     def height(self, x: float, i: int, j: int) -> tuple[float, float, float]:
-        """F, its slope and its curvature."""
+        """Return F, its slope and its curvature."""
         n, ones = float(self.counts[i]), float(self.sums[i])
         m, zeros = float(self.counts[j]), float(self.counts[j] - self.sums[j])
         zeros = max(zeros, 0.0)
@@ -193,7 +195,7 @@ class BernoulliPairKernel(NamedTuple):
                     curve + curl,
                 )
                 top = max(top, float(row[0, k]))
-        # at an end of [0, 1] the Beta mixture may be infinite; F is less without it
+        # At an end of [0, 1] the Beta mixture may be infinite; F is less without it.
         if row[3, last] > 0.5 and 0.0 < x < 1.0:
             p, q = ones / n, (m - zeros) / m
             fits = n * kl(p, x, 1.0 - x, x - p) + m * kl(q, x, 1.0 - x, x - q)
@@ -215,7 +217,7 @@ class BernoulliPairKernel(NamedTuple):
 
 
 def coins(stats: Statistics, low: Floats, high: Floats) -> BernoulliPairKernel:
-    """The mixture of arms whose means are known to lie in [low, high]."""
+    """Return the mixture for arms whose means are known to lie in [low, high]."""
     scale, d = FINEST * STEP ** np.arange(CHANCES.size - 1), low.size
     nodes = np.array([np.outer(scale, side[:, 0]) for side in (INSIDE, OUTSIDE)])
     chance = np.log([side[:, 1] for side in (INSIDE, OUTSIDE)])

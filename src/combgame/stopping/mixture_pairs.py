@@ -1,9 +1,18 @@
-"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of `PairEvidence`, and
-those of values with a known spread.
+"""The mixture for pairs of arms if answers differ by exchanges (Theorem 2 of docs/thresholds.md).
+
+The stopping kernel works with any `PairEvidence`; the evidence for values of known variance is
+here, too. So is the forecast of the penalties at the time at which a run can expect to stop, which
+is for sampling rules only: whether a run stops is decided by the present evidence alone. But a rule
+that divides plays between rivals should consider what will be required against each of them: the
+likelihood ratio *less the penalties* at the counts of the end, which are the present ones times
+some s >= 1 if plays continue in the same proportions. A rival pays the penalty of the scale that
+will suit it best.
 """
 
 import math
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from ..engine.jit import compilable, jitable
 from ..engine.likelihood_ratio import against, differ
@@ -11,24 +20,26 @@ from ..engine.protocols import ProblemKernel, RewardKernel, StoppingDefaults, Th
 from ..engine.state import Fixed, Floats, Ints, RoundState
 from ..engine.statistics import Statistics
 from ..rewards.base import swapped
-from ._penalty_forecast import PenaltyForecastKernel
 
-CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
+CLOSE = 1e-4  # tolerance by which the minimum of a pair's mixture may be underestimated
 LOG_TWO = math.log(2.0)
-BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
+BEYOND = 1.2  # factor of a step towards a side that has no bracket yet
+FIRST = 20.0  # initial s of a forecast
+LONGEST = 50.0  # largest s of a forecast
+LEAST = 0.3  # smallest likelihood ratio from which s is extrapolated
 
 
 @jitable
 def tail(z: float) -> tuple[float, float, float]:
-    """z^2/2 + ln(2 Phi(z)), never above it, and its first two derivatives.
+    """Return z^2/2 + ln(2 Phi(z)), never above it, and its first two derivatives.
 
     >>> [round(x, 4) for x in tail(0.0)]
     [0.0, 0.7979, 0.3634]
     """
     if z < -1e150:  # 1/z^2 would be lost
         return -math.inf, 0.0, 0.0
-    # Phi(z) > phi(z) |z| / (1 + z^2); the derivatives by their series, without the difference
-    # of large numbers
+    # Phi(z) > phi(z) |z| / (1 + z^2). The derivatives are computed by their series, which avoids
+    # differences of large numbers.
     if z < -25.0:
         far = -1.0 / z
         square = far * far
@@ -45,15 +56,16 @@ def tail(z: float) -> tuple[float, float, float]:
 
 @jitable
 def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float]:
-    """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its
-    own; row: see `lowest`.
+    """Return F, its slope and its curvature.
+
+    Arm i is taken `up` below its mean and arm j `down` above its own; `lowest` explains `row`.
     """
     top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
     for k in range(row.shape[1]):
         first, second = (
             float(row[0, k]),
             float(row[1, k]),
-        )  # plain floats: what is too large is infinite, without a warning
+        )  # plain floats overflow to infinity without a warning
         y, z = up * first, down * second
         value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
         other, r, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
@@ -87,12 +99,13 @@ def onward(
     high: float,
     stride: float,
 ) -> float:
-    """A step of Newton's towards the minimum of a convex function in [left, right], inside [low,
-    high].
+    """Return the next point of Newton's method for a convex function on [low, high].
+
+    The minimum lies in [left, right].
     """
     bound, end = (right, high) if slope < 0.0 else (left, low)
     step = abs(slope) / bend if abs(slope) < stride * bend else stride
-    if bound == end:  # nothing is known of that side: a little too far gives a bracket
+    if bound == end:  # that side has no bracket yet; a step that is a little too long gives one
         step = max(BEYOND * step, 1e-6 * stride)
     x += step if slope < 0.0 else -step
     if not left < x < right:
@@ -104,8 +117,10 @@ def onward(
 def lowest(
     row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float
 ) -> tuple[float, float]:
-    """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of
-    arm j, minus what the scale costs; row[6:]: what the arms have in a direction that they share.
+    """Return the minimum of F over low <= x <= high, from below, and where it is attained.
+
+    row[:3] has 1/width of arm i and of arm j, and minus the penalty of the scale; row[6:] has the
+    coefficients of both arms in the direction that they share.
     """
     left, right, stride = low, high, 4.0 / float(row[0, 0]) + 4.0 / float(row[1, 0])
     value, slope, reach, at = -math.inf, 0.0, 0.0, x
@@ -123,12 +138,12 @@ def lowest(
             break
         x = onward(x, slope, bend, left, right, low, high, stride)
     value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
-    return value if value > -math.inf else -math.inf, at  # not a number: no evidence
+    return value if value > -math.inf else -math.inf, at  # NaN: no evidence
 
 
 @jitable
 def price(prior: Floats, side: int, a: int, n: float, charge: Floats, wide: Floats) -> None:
-    """The fees and widths of an arm with n values, for each scale."""
+    """Write the penalties and widths of an arm with n values, for each scale."""
     for k in range(prior.shape[1]):
         c = prior[side, k]
         charge[side, a, k] = 0.5 * math.log1p(n / c)
@@ -139,8 +154,9 @@ def price(prior: Floats, side: int, a: int, n: float, charge: Floats, wide: Floa
 def direction(
     n: float, m: float, c: float, joint: float, variance: float, other: float
 ) -> tuple[float, float, float]:
-    """What a unit of either arm is in the direction that both share, in standard deviations, and
-    its fee.
+    """Return the coefficients of both arms in the direction that they share, and its penalty.
+
+    A coefficient is the contribution of a unit of the arm, in standard deviations.
     """
     first, second = n * c / (n + c), m * c / (m + c)
     base, spare = 0.5 * joint * (variance + other), variance * first + other * second
@@ -166,8 +182,10 @@ def ceiling(
     i: int,
     j: int,
 ) -> float:
-    """The mixture at most, where arm i is `up` below its mean and arm j `down` above its own, with
-    ln 2 for ln(2 Phi); infinity where that is no help.
+    """Return an upper bound for the mixture, with ln 2 in place of ln(2 Phi).
+
+    Arm i is taken `up` below its mean and arm j `down` above its own. The bound is infinite where
+    it cannot be computed.
     """
     top, total = -math.inf, 0.0
     for k in range(cost.size):
@@ -195,44 +213,48 @@ def ceiling(
 
 @compilable
 class PairEvidence(Protocol):
-    """An e-process for every exchange of arm i of the leader for arm j. Structures take it for
-    `RewardKernel`, with its least logarithm over the means at which j is as good as i for a distance.
+    """An e-process for each exchange of an arm i of the leader for an arm j.
+
+    Structures use it as a `RewardKernel` whose cost is the least logarithm of the e-process over
+    the means at which j is as good as i.
     """
 
     @property
     def argmin(self) -> Floats:
-        """Where the minimum is that `minimise` took last: the mean that both arms have there."""
+        """The mean of both arms at the minimum that `minimise` found last."""
 
     @property
     def cutoff(self) -> Floats:
-        """Pairs that are surely above it are of no interest."""
+        """Pairs whose evidence surely exceeds this are not of interest."""
 
     @property
     def max_bonus(self) -> float:
-        """What the logarithm exceeds the likelihood ratio of the nearest pair by, at most."""
+        """The most by which the logarithm exceeds the nearest pair's likelihood ratio."""
 
     def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
-        """Once a round: write what each arm weighs where the nearest pair is looked for, and
-        seen.worth.
+        """Write the weights with which the nearest pair is sought, and ``stats.effective_counts``.
+
+        This is called once per round.
         """
 
     def prepare_arm(self, a: int, side: int) -> None:
-        """Bring up to date what is kept of an arm; side: 0 as an arm i, 1 as an arm j."""
+        """Update what is stored for an arm, as an arm i (`side` 0) or an arm j (`side` 1)."""
 
     def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
-        """The least logarithm over the means that M allows, from below, for arms that are ready; or
-        any lower bound that is above `enough`.
+        """Return the least logarithm over the means in M, from below, for arms that are prepared.
+
+        The result may be any lower bound that exceeds `enough`.
         """
 
     def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
-        """What `minimise` is at most, by the mean x of both arms; infinity where that is no help."""
+        """Return an upper bound for `minimise` from the mean x of both arms, or infinity."""
 
 
 @jitable
 def exchanged(
     pairs: PairEvidence, mean: Floats, arms: Ints, sign: Floats, alternative: Floats
 ) -> float:
-    """`RewardKernel.transportation_cost` of an exchange."""
+    """Compute `RewardKernel.transportation_cost` for an exchange."""
     i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
     pairs.prepare_arm(i, 0)
     pairs.prepare_arm(j, 1)
@@ -243,8 +265,10 @@ def exchanged(
 
 @jitable
 def scanned(pairs: PairEvidence, mean: Floats, i: int, taken: Floats, value: Floats) -> int:
-    """`RewardKernel.cheapest_challenger` of exchanges: exactly, but that a pair is left as soon as it is surely
-    beyond the nearest so far, or the bar.
+    """Find `RewardKernel.cheapest_challenger` for exchanges.
+
+    The search is exact, but a pair is abandoned as soon as it surely exceeds the least evidence so
+    far, or the cutoff.
     """
     nearest, best, some = -1, pairs.cutoff[0], -1
     pairs.prepare_arm(i, 0)
@@ -260,20 +284,20 @@ def scanned(pairs: PairEvidence, mean: Floats, i: int, taken: Floats, value: Flo
 
 
 class PairDefaults:
-    """Default methods of `PairEvidence`: the exchange of a pair in the place of `RewardKernel`."""
+    """Default methods of `PairEvidence` in the role of a `RewardKernel`."""
 
     low: Floats
     high: Floats
     argmin: Floats
 
     def project(self, x: float, arm: int) -> float:
-        """Return the possible mean nearest to x."""
+        """Return the possible mean that is nearest to x."""
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
     def transportation_cost(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
-        """Return the least logarithm of the pair in `arms`; see `exchanged`."""
+        """Return the least logarithm of the pair in `arms`."""
         every: Any = self
         return exchanged(every, mean, arms, sign, alternative)
 
@@ -285,43 +309,45 @@ class PairDefaults:
         return scanned(every, mean, i, taken, value)
 
     def cheapest_exchange(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        """Find the cheapest exchange of any arm; see `rewards.base.swapped`."""
+        """Find the cheapest exchange of any arm; see `swapped`."""
         every: Any = self
         swapped(every, mean, weight, best, self.argmin, value)
 
 
 @kernel(PairDefaults)
 class KnownVariancePairKernel(NamedTuple):
-    """The mixture itself, for exchanges of arm i of the leader for arm j: as `RewardKernel`, with
-    evidence less fees for a distance.
+    """The mixture for exchanges of arm i of the leader for arm j, for known variances.
 
     At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) +
-    g_k(x - mean_j, N_j)), convex in x, where g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2, z = u
-    N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too good and an
-    arm j that looks too bad can mislead. Where `sided` is 0 it is the normal one, without ln(2
-    Phi): better for an arm that is known far more precisely than the other, and right for all
-    smaller variances too. Where `joint` is not 0 both arms are normal about a half-normal direction
-    that they share (Theorem 6 of docs/thresholds.md with weights 1): one fee in place of two, for
-    arms that have been played alike.
+    g_k(x - mean_j, N_j)), convex in x, where g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2 and z =
+    u N / (sigma sqrt(N + c)). This is a half-normal mixture, since only an arm i that looks too
+    good and an arm j that looks too bad can mislead. Where `sided` is 0 it is a normal mixture,
+    without ln(2 Phi), which is better for an arm that is known far more precisely than the other,
+    and is valid for all smaller variances, too. Where `joint` is not 0 both arms are normal about a
+    half-normal direction that they share (Theorem 6 of docs/thresholds.md with weights 1): there is
+    one penalty instead of two for arms that have been played equally often.
     """
 
-    counts: Floats  # those of what was seen
+    counts: Floats  # those of the statistics
     variance: Floats
     low: Floats
     high: Floats
     prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
     cost: Fixed  # ln 1/p
     sided: Fixed  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
-    joint: Fixed  # float64[k]: c of a direction that both arms share; 0: there is none
-    done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
+    joint: Fixed  # float64[k]: c of a direction that both arms share; 0 if there is none
+    done: (
+        Floats  # float64[2, d]: N for which the next two were computed, as an arm i and as an arm j
+    )
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
     cutoff: Floats  # float64[1]
-    max_bonus: float  # 0: no mixture of likelihoods is above the largest
+    max_bonus: float  # 0: no mixture of likelihood ratios is above the largest
     row: Floats  # float64[8, k] scratch
     argmin: Floats  # float64[1] scratch
 
     def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
+        """Write the precisions of the sample means as weights."""
         for a in range(weight.size):
             weight[a] = stats.counts[a] / self.variance[a]
             stats.effective_counts[a] = weight[a] * self.variance[a]
@@ -329,8 +355,10 @@ class KnownVariancePairKernel(NamedTuple):
     def cheapest_challenger(
         self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats
     ) -> int:
-        """Exactly, but for arms that are surely beyond the nearest so far, or the bar. (A call on a
-        part costs more than a pair.)
+        """Find the cheapest exchange of arm i.
+
+        The search is exact, except for arms that surely exceed the least evidence so far, or the
+        cutoff. Those are tested inline, because a call on a kernel costs more than a pair.
         """
         arm, best, some = -1, self.cutoff[0], -1
         self.prepare_arm(i, 0)
@@ -358,14 +386,14 @@ class KnownVariancePairKernel(NamedTuple):
         return arm if arm >= 0 else some
 
     def prepare_arm(self, a: int, side: int) -> None:
-        """The fees and widths of an arm, if its count has changed."""
+        """Update the penalties and widths of an arm."""
         n = self.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             price(self.prior, side, a, n, self.charge, self.wide)
 
     def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
-        """F(x) is at most this, since ln(2 Phi) is at most ln 2."""
+        """Return an upper bound for F(x): ln(2 Phi) is at most ln 2."""
         if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
             return math.inf
         self.prepare_arm(i, 0)
@@ -389,7 +417,7 @@ class KnownVariancePairKernel(NamedTuple):
         )
 
     def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
-        """min of F over the x that M allows, from below."""
+        """Return the minimum of F over the x in M, from below."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other = float(mean[i]), float(mean[j])
         self.argmin[0] = x = min(max(0.5 * (one + other), low), high)
@@ -399,9 +427,7 @@ class KnownVariancePairKernel(NamedTuple):
             return math.inf  # j is never as good as i
         most, lead, row = -math.inf, one - other, self.row
         if lead < 0.0 and low == -math.inf and high == math.inf:
-            return (
-                -math.inf
-            )  # j is better; only where bounds, which epsilon does without, made i the leader
+            return -math.inf  # j is better: i leads only because of bounds, which epsilon ignores
         for k in range(self.cost.size):
             first = float(self.variance[i]) * float(self.wide[0, i, k])
             second = float(self.variance[j]) * float(self.wide[1, j, k])
@@ -445,11 +471,12 @@ def beyond(
     j: int,
     best: float,
 ) -> bool:
-    """Whether F of a pair is surely above `best`: one scale at its own minimum, without Phi, is.
+    """Return whether F of a pair surely exceeds `best`.
 
-    ln(2 Phi) is not negative between the means. If both arms have it, their sum is concave in x, so
-    at least 0.69, which it is at both ends if z of either arm is 3 or more at the other's mean. And
-    F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
+    The test is for one scale at its own minimum, without Phi. ln(2 Phi) is not negative between the
+    means. If both arms have it, their sum is concave in x, so it is at least 0.69 if it is so at
+    both ends, which holds if z of either arm is 3 or more at the other's mean. And F falls at
+    mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
     """
     if lead <= 0.0:
         return False
@@ -471,27 +498,110 @@ def beyond(
     return False
 
 
+class PenaltyForecastKernel(NamedTuple):
+    """The evidence less penalties at s times the present counts."""
+
+    variance: Floats
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
+    joint: Fixed  # c of a direction that both arms share; 0 if there is none
+    cost: Fixed  # ln 1/p of each scale, less the gain of one-sidedness
+    goal: float  # the lowest threshold
+    scale: Floats  # float64[1]: s
+
+    def expect(self, stats: Statistics, mean: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """Return s, at which the evidence against the nearest rival would be enough.
+
+        Each call does one step of a fixed-point iteration. The result is 0 if there is no forecast.
+        """
+        lead, blur, s = 0.0, 0.0, self.scale[0]
+        if self.cost.size == 0:
+            return 0.0
+        for i in range(n):
+            lead -= sign[i] * mean[arms[i]]
+            if not (stats.counts[arms[i]] > 0.0 and self.variance[arms[i]] < math.inf):
+                return 0.0
+            blur += self.variance[arms[i]] / stats.counts[arms[i]]
+        if lead > 0.0:
+            ratio = 0.5 * lead * lead / blur
+            charges = max(s * ratio - self.charged(stats, mean, arms, sign, n), 0.0)
+            self.scale[0] = min(max((self.goal + charges) / max(ratio, LEAST), 1.0), LONGEST)
+        return float(self.scale[0])
+
+    def charged(self, stats: Statistics, mean: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """Return the evidence against a rival less its penalties at s times the counts."""
+        lead, most = 0.0, -math.inf
+        for i in range(n):
+            lead -= sign[i] * mean[arms[i]]
+        lead = max(lead, 0.0)
+        for k in range(self.cost.size):
+            blur, pull, square, spare, noise, fees = 0.0, 0.0, 0.0, 0.0, 0.0, self.cost[k]
+            for i in range(n):
+                a = arms[i]
+                many, c = self.scale[0] * stats.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
+                if not many > 0.0:
+                    return 0.0
+                v, share = self.variance[a], c / (many + c)
+                blur += v * (many + c) / (many * many)
+                pull += v * c / many
+                square += v * c * share
+                spare += v * many * share
+                noise += v / n
+                fees += 0.5 * math.log1p(many / c)
+            if self.joint[k] > 0.0:
+                base = self.joint[k] * noise
+                blur -= pull * pull / (spare + base + square)
+                fees += 0.5 * math.log1p(spare / base)
+            most = max(most, 0.5 * lead * lead / blur - fees)
+        return float(most)
+
+
+def penalty_forecast(
+    variance: Floats, prior: Floats, cost: Floats, sided: Floats, joint: Floats, goal: float
+) -> PenaltyForecastKernel:
+    """Return the forecast for these scales."""
+    # ln(2 Phi) is ln 2 for an arm that is far from its mean.
+    gain = math.log(2.0) * (sided.sum(axis=0) + (joint > 0.0))
+    return PenaltyForecastKernel(variance, prior, joint, cost - gain, goal, np.full(1, FIRST))
+
+
+def no_forecast(d: int) -> PenaltyForecastKernel:
+    """Return an object that forecasts nothing."""
+    none = np.zeros(0)
+    return PenaltyForecastKernel(np.ones(d), np.zeros((2, 0)), none, none, 0.0, np.full(1, FIRST))
+
+
 @kernel(StoppingDefaults)
 class PairStoppingKernel(NamedTuple):
-    """Where answers differ by exchanges: the least of the mixture over all pairs; or that of some
-    pair, while it is too little.
+    """Mixture stopping rule for answers that differ by the exchange of one arm.
+
+    It applies to single arms, top-m sets, partitions and spanning trees. The statistic is the
+    minimum, over all exchangeable pairs (i in the leader, j outside), of the mixture log-likelihood
+    ratio ``F_ij`` (Theorem 2 of docs/thresholds.md for known variances; Theorems 7, 8 and 10 for
+    other rewards).
     """
 
     threshold: Threshold
-    rewards: RewardKernel  # by which the nearest pair is found
+    rewards: RewardKernel  # used to find the nearest pair
     pairs: PairEvidence
-    foresight: PenaltyForecastKernel
-    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    forecast: PenaltyForecastKernel
+    shift: float  # added to the means of the leader's arms: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
     weight: Floats
     arms: Ints
     sign: Floats
-    rival: Floats  # the weakest when all pairs were looked at last
+    rival: Floats  # the rival with the least evidence at the last evaluation of all pairs
     other: Floats
     alternative: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return the evidence for ``state.leader``, exactly when it could stop the run.
+
+        Evaluating every pair is expensive, so the minimum is computed only if it matters: as long
+        as an upper bound for the closest pair, or the evidence of the pair that was weakest last,
+        stays below the lowest threshold, that is returned instead. Whenever the returned value
+        exceeds a threshold, it is the exact minimum over all pairs.
+        """
         best, rival, alternative = state.leader, state.rival, state.alternative_means
         self.pairs.update_pairs(stats, best, self.weight)
         for a in range(best.size):
@@ -499,16 +609,16 @@ class PairStoppingKernel(NamedTuple):
         value = problem.answers.nearest_alternative(
             self.rewards, self.mean, self.weight, best, rival, alternative
         )
-        value = self.pass_by(value, best, rival, alternative)
+        value = self.screen_nearest(value, best, rival, alternative)
         if value > self.floor and self.exchanges(best, self.rival):
             least = self.evidence_against(problem, stats, best, self.rival)
-            if least < value:  # there is hardly a pair with less than the one weakest last
+            if least < value:  # hardly any pair has less evidence than that rival
                 value = least
                 for a in range(best.size):
                     rival[a], alternative[a] = self.rival[a], self.alternative[a]
         if value > self.floor:
             self.pairs.cutoff[0] = value
-            least = self.sweep(problem, best, self.other, self.alternative)
+            least = self.minimise_pairs(problem, best, self.other, self.alternative)
             if least < math.inf:
                 for a in range(best.size):
                     self.rival[a] = self.other[a]
@@ -521,9 +631,12 @@ class PairStoppingKernel(NamedTuple):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def pass_by(self, ratio: float, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The evidence against the nearest pair, whose likelihood ratio is given; something above
-        it if not even that is enough to stop.
+    def screen_nearest(
+        self, ratio: float, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        """Return the evidence against the nearest pair, whose likelihood ratio is given.
+
+        If an upper bound on the evidence is not enough to stop, that bound is returned.
         """
         if ratio + self.pairs.max_bonus <= self.floor:
             return ratio + self.pairs.max_bonus
@@ -541,14 +654,14 @@ class PairStoppingKernel(NamedTuple):
         return self.pairs.minimise(self.mean, i, j, math.inf)
 
     def exchanges(self, best: Floats, rival: Floats) -> bool:
-        """Whether two answers differ by an exchange."""
+        """Return whether two answers differ by an exchange."""
         n = differ(best, rival, self.arms, self.sign)
         return n == 2 and self.sign[0] != self.sign[1]
 
-    def sweep(
+    def minimise_pairs(
         self, problem: ProblemKernel, best: Floats, rival: Floats, alternative: Floats
     ) -> float:
-        """Over all pairs, at the lifted means."""
+        """Return the least evidence over all pairs, at the shifted means."""
         pairs: Any = self.pairs
         return problem.answers.nearest_alternative(
             pairs, self.mean, self.weight, best, rival, alternative
@@ -557,13 +670,15 @@ class PairStoppingKernel(NamedTuple):
     def expected_growth(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the forecast growth; see `PenaltyForecastKernel.expect`."""
         n = differ(best, rival, self.arms, self.sign)
-        return self.foresight.expect(stats, self.mean, self.arms, self.sign, n)
+        return self.forecast.expect(stats, self.mean, self.arms, self.sign, n)
 
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
-        return self.foresight.charged(stats, self.mean, arms, sign, n)
+        """Return the forecast evidence against a rival."""
+        return self.forecast.charged(stats, self.mean, arms, sign, n)
 
     def least_evidence(
         self,
@@ -573,7 +688,8 @@ class PairStoppingKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        value = self.sweep(problem, best, rival, alternative)
+        """Return the least evidence over all pairs."""
+        value = self.minimise_pairs(problem, best, rival, alternative)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
@@ -581,6 +697,7 @@ class PairStoppingKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the evidence against a given rival."""
         pairs: Any = self.pairs
         return against(
             pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative

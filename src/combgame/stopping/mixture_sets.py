@@ -1,8 +1,8 @@
-"""The judge of best sets: the evidence against each rival, with its own fees, less its share of
-delta.
+"""The stopping kernel of best sets, with penalties and a share of delta for each rival.
 
-What the mixtures of best sets will charge at the end that a run can expect: for sampling rules
-only (see `foresight`).
+The evidence against each rival is that of `_set_evidence` plus the logarithm of the rival's share.
+The forecast of the penalties at the time at which a run can expect to stop is for sampling rules
+only (see `mixture_pairs`).
 """
 
 import math
@@ -29,23 +29,24 @@ from ..problem import Problem
 from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions
 from ..rewards.gaussian import gaussian_part
-from ._penalty_forecast import FIRST, LEAST, LONGEST
-from ._set_evidence import GaussianSetEvidenceKernel, coin_weigher, conjugates
-from .mixture_pairs import tail
+from ._set_evidence import GaussianSetEvidenceKernel, bernoulli_set_evidence, conjugates
+from .mixture_pairs import FIRST, LEAST, LONGEST, tail
 from .variance import spreads_of
 
-ONE_SIDED = 1.0  # what one-sidedness gains every arm's own mixture, roughly
-NEVER = -1e3  # odds of rivals that are never ruled out
-HOPELESS = -10.0  # evidence below it is of no interest
+ONE_SIDED = 1.0  # approximate gain of one-sided priors
+NEVER = -1e3  # log-weight of rivals that are never ruled out
+HOPELESS = -10.0  # lower bound imposed on evidence
 
 
 class SetPenaltyForecastKernel(NamedTuple):
+    """The evidence less penalties at s times the present counts, for best sets."""
+
     variance: Floats
     prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
-    cost: Fixed  # ln 1/chance of each
-    steady: Fixed  # c of weighed values
-    shared: float  # how many times smaller that of what they share is
-    goal: float  # what the evidence must exceed
+    cost: Fixed  # ln 1/p of each scale
+    steady: Fixed  # c of the weighted values
+    shared: float  # factor by which c of their shared direction is smaller
+    goal: float  # the lowest threshold
     scale: Floats  # float64[1]: s
 
     def expect(
@@ -58,8 +59,9 @@ class SetPenaltyForecastKernel(NamedTuple):
         n: int,
         odds: float,
     ) -> float:
-        """s, from the nearest rival: where the evidence against it would be enough. One step of a
-        fixed point at a time; 0 if nothing can be foreseen.
+        """Return s, at which the evidence against the nearest rival would be enough.
+
+        Each call does one step of a fixed-point iteration. The result is 0 if there is no forecast.
         """
         lead, blur, s = 0.0, 0.0, self.scale[0]
         for i in range(n):
@@ -84,8 +86,9 @@ class SetPenaltyForecastKernel(NamedTuple):
         n: int,
         odds: float,
     ) -> float:
-        """The evidence against a rival, less its charges, at s times the counts: by the scale that
-        suits it best. even: the means of the weighed values.
+        """Return the evidence against a rival less its penalties at s times the counts.
+
+        The scale that suits the rival best is used. `even` has the means of the weighted values.
         """
         lead, level, noise, most = 0.0, 0.0, 0.0, HOPELESS
         for i in range(n):
@@ -96,15 +99,17 @@ class SetPenaltyForecastKernel(NamedTuple):
             level -= sign[i] * even[a]
             noise += self.variance[a] / n
         for k in range(self.cost.size):
-            most = max(most, self.apart(stats, arms, sign, n, k, max(lead, 0.0)))
+            most = max(most, self.independent_scale(stats, arms, sign, n, k, max(lead, 0.0)))
         for k in range(self.steady.size):
-            most = max(most, self.together(stats, arms, n, self.steady[k], noise, max(level, 0.0)))
+            most = max(
+                most, self.joint_scale(stats, arms, n, self.steady[k], noise, max(level, 0.0))
+            )
         return float(most + odds if odds > NEVER else most)
 
-    def apart(
+    def independent_scale(
         self, stats: Statistics, arms: Ints, sign: Floats, n: int, k: int, lead: float
     ) -> float:
-        """A scale of every arm's own mixture."""
+        """Return the evidence of a scale with independent priors of the arms."""
         blur, fees = 0.0, self.cost[k]
         for i in range(n):
             a = arms[i]
@@ -113,10 +118,13 @@ class SetPenaltyForecastKernel(NamedTuple):
             fees += 0.5 * math.log1p(many / c)
         return float(0.5 * lead * lead / blur - fees + ONE_SIDED)
 
-    def together(
+    def joint_scale(
         self, stats: Statistics, arms: Ints, n: int, c: float, noise: float, lead: float
     ) -> float:
-        """A scale of the mixture whose direction is shared. (`GaussianSetEvidenceKernel.aligned`, once.)"""
+        """Return the evidence of a scale whose direction the arms share.
+
+        The computation is that of `GaussianSetEvidenceKernel.joint_scale`, with three Newton steps.
+        """
         blur, pull, square, spare, fees = 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(n):
             a, s = arms[i], self.scale[0]
@@ -145,71 +153,85 @@ class SetPenaltyForecastKernel(NamedTuple):
         return float(value - fees)
 
 
-def set_foresight(
+def set_penalty_forecast(
     variance: Floats, prior: Floats, cost: Floats, steady: Floats, shared: float, goal: float
 ) -> SetPenaltyForecastKernel:
+    """Return the forecast for these scales."""
     return SetPenaltyForecastKernel(variance, prior, cost, steady, shared, goal, np.full(1, FIRST))
 
 
-# c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
+# c of the weighted values, in values of all arms, as if one arm were played at a time.
 STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
-PAUSE = 1.02  # times the rounds so far, before a search that gave up is tried again
-SHARED = 100.0  # so many times less for what the arms share
+PAUSE = 1.02  # factor of rounds before a search that gave up is repeated
+SHARED = 100.0  # factor by which c of the shared direction is smaller
 
 
 @compilable
 class SetEvidenceKernel(SetEvidence, Protocol):
-    """The evidence against single rivals, from all that was seen."""
+    """The evidence against single rivals, computed from all statistics."""
 
     @property
     def mean(self) -> Floats:
-        """float64[2, d]: the means, lifted, and those of the weighed values."""
+        """The shifted means and the means of the weighted values, of shape (2, d)."""
 
     @property
     def variance(self) -> Floats:
-        """Those with which the nearest rival is sought."""
+        """The variances with which the nearest rival is sought."""
 
     @property
     def yardstick(self) -> Floats:
-        """float64[1]: in what means are counted."""
+        """The unit in which means are counted, of shape (1,)."""
 
     def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
-        """Look at what was seen; the leader's arms are lifted."""
+        """Read the statistics, and shift the means of the leader's arms."""
 
 
 @compilable
 class ScaleSource(Protocol):
-    """In what means are counted, where one deviation, or a bound on it, is that of all arms."""
+    """The unit in which means are counted.
+
+    It is a standard deviation, or a bound on one, that all arms have in common.
+    """
 
     def unit(self, stats: Statistics) -> float:
-        """1 where deviations are known."""
+        """Return the unit, which is 1 if standard deviations are known."""
 
 
 @kernel(StoppingDefaults)
 class SetStoppingKernel(NamedTuple):
-    """The least evidence against any rival; or that against the nearest one, or against the one
-    that was too little last, while that is too little.
+    """Mixture stopping rule for best sets (Theorems 5 and 6 of docs/thresholds.md).
+
+    The statistic is the least evidence against any rival. While the evidence against the nearest
+    rival, or against the rival that had too little evidence last, does not exceed the lowest
+    threshold, that is returned instead.
     """
 
     threshold: Threshold
-    rewards: RewardKernel  # by which the nearest rival is found
+    rewards: RewardKernel  # used to find the nearest rival
     weigher: SetEvidenceKernel
     spreads: ScaleSource
     rivals: UnionBound
-    foresight: SetPenaltyForecastKernel
-    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    forecast: SetPenaltyForecastKernel
+    shift: float  # added to the means of the leader's arms: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
     weight: Floats
     arms: Ints
     sign: Floats
     spare: Floats
-    leader: Floats  # for whom `failed` is a rival
-    failed: Floats  # the rival against whom there was too little; none, if it is the leader
+    leader: Floats  # the leader of which `failed` is a rival
+    failed: Floats  # the last rival with too little evidence; the leader itself if there is none
     other: Floats
-    pause: Floats  # float64[1]: until when there is no search, after one that gave up
+    pause: Floats  # float64[1]: round before which a search that gave up is not repeated
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return the evidence for the leader.
+
+        All rivals are searched only if the evidence against the nearest rival and against the last
+        rival with too little evidence exceeds the lowest threshold. A search that gave up is not
+        repeated until the number of rounds has grown by the factor PAUSE; until then the lowest
+        threshold is returned.
+        """
         best, rival, alternative, failed = (
             state.leader,
             state.rival,
@@ -234,7 +256,7 @@ class SetStoppingKernel(NamedTuple):
             waits = waits or failed[a] != best[a]
         value = self.evidence_against(problem, stats, best, rival)
         if value > self.floor and waits:
-            value = self.prefer(
+            value = self.choose_rival(
                 best, failed, self.evidence_against(problem, stats, best, failed), state, value
             )
         if value > self.floor:
@@ -253,15 +275,15 @@ class SetStoppingKernel(NamedTuple):
                     failed[a] = self.other[a]
             elif least <= self.floor and stats.n_rounds[0] >= self.pause[0]:
                 self.pause[0], least = PAUSE * stats.n_rounds[0], self.floor
-            value = self.prefer(best, self.other, least, state, value)
+            value = self.choose_rival(best, self.other, least, state, value)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def prefer(
+    def choose_rival(
         self, best: Floats, other: Floats, least: float, state: RoundState, value: float
     ) -> float:
-        """If there is less against another rival, that is the one to be looked at."""
+        """Make another rival the closest one if the evidence against it is less."""
         if least >= value:
             return value
         for a in range(best.size):
@@ -281,20 +303,22 @@ class SetStoppingKernel(NamedTuple):
     def expected_growth(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the forecast growth; see `SetPenaltyForecastKernel.expect`."""
         n, odds = differ(best, rival, self.arms, self.sign), self.rivals.log_weight(best, rival)
         own, even = self.weigher.mean[0], self.weigher.mean[1]
-        return self.foresight.expect(stats, own, even, self.arms, self.sign, n, odds)
+        return self.forecast.expect(stats, own, even, self.arms, self.sign, n, odds)
 
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
+        """Return the forecast evidence against a rival."""
         for a in range(self.spare.size):
             self.spare[a] = self.leader[a]
         for i in range(n):
             self.spare[arms[i]] = 1.0 - self.leader[arms[i]]
         odds = self.rivals.log_weight(self.leader, self.spare)
         own, even = self.weigher.mean[0], self.weigher.mean[1]
-        return self.foresight.charged(stats, own, even, arms, sign, n, odds)
+        return self.forecast.charged(stats, own, even, arms, sign, n, odds)
 
     def least_evidence(
         self,
@@ -304,11 +328,12 @@ class SetStoppingKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the least evidence against any rival."""
         problem.answers.nearest_alternative(
             self.rewards, self.mean, self.weight, best, rival, alternative
         )
         value = self.evidence_against(problem, stats, best, rival)
-        if value > -math.inf:  # an arm without a value: there is no less
+        if value > -math.inf:  # -infinity, with an arm without a value, is the least
             value = self.rivals.minimise_evidence(self.weigher, best, -math.inf, value, rival)
         against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
@@ -320,6 +345,7 @@ class SetStoppingKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the evidence against a rival plus ln of its share."""
         n = differ(best, rival, self.arms, self.sign)
         return self.weigher.evidence_against_set(
             best, self.arms, self.sign, n
@@ -329,16 +355,21 @@ class SetStoppingKernel(NamedTuple):
 def judging(
     problem: Problem, rivals: UnionBound, scales: Floats, deltas: Sequence[float], epsilon: float
 ) -> Any:
-    """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
+    """Return the function that installs this stopping kernel.
+
+    `scales` are those of the independent priors of the arms (`mixture.SCALES`).
+    """
     d, inf = problem.d, np.full(problem.d, np.inf)
     box = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
     known, width = problem.rewards.variance_known, len(scales)
     stated = problem.rewards.sub_gaussian_scale(d) ** 2 if known else np.ones(d)
     exact = Assumption.BINARY in claimed_assumptions(problem.rewards) and epsilon == 0.0
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         steady = STEADY * float(problem.actions.max_size()) ** 2
-        low, high, variance = (x.copy() for x in (*box, stated))  # nobody else's
+        low, high, variance = (x.copy() for x in (*box, stated))
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
         inner = GaussianSetEvidenceKernel(
             stats.counts,
@@ -363,19 +394,19 @@ def judging(
             np.zeros(REFERENCES),
             np.ones(1),
         )
-        coins = coin_weigher(inner, kernel.rewards, stats.mean)
+        coins = bernoulli_set_evidence(inner, kernel.rewards, stats.mean)
         weigher: Any = coins if exact else inner
         noise = coins.guessed if exact else variance
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
         spreads: Any = spreads_of(problem, deltas, kernel)
         floor = min(threshold.critical_value(0, index) for index in range(len(deltas)))
-        kernel_ = SetStoppingKernel(
+        stopping_kernel = SetStoppingKernel(
             threshold,
             kernel.rewards if exact else gaussian_part(np.ones(d), low, high),
             weigher,
             spreads,
             deep_copy(rivals),
-            set_foresight(noise, prior, cost, steady, SHARED, floor),
+            set_penalty_forecast(noise, prior, cost, steady, SHARED, floor),
             epsilon / problem.answers.max_size(),
             floor,
             mean,
@@ -388,6 +419,6 @@ def judging(
             other,
             np.zeros(1),
         )
-        return kernel._replace(stopping=kernel_)
+        return kernel._replace(stopping=stopping_kernel)
 
-    return watch
+    return make_kernel

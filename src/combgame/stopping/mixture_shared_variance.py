@@ -1,10 +1,10 @@
-"""Gaussian values with one unknown variance for all arms, or for all arms of a group, where answers
-differ by exchanges: docs/thresholds.md, "One unknown sigma".
+"""Exchanges for Gaussian values with one unknown variance (Theorem 10 of docs/thresholds.md).
 
-For each variance, the mixture of a pair as if it were known (`pairs`), times a mixture that is
-large where the variance is larger than what was seen: ln of the latter rises with the variance, ln
-of the former falls, and what counts is the least of their sum. Variances are counted in s = (what
-was seen)/variance, r = sqrt(s).
+The variance is that of all arms, or of all arms of a group. At each variance, the mixture of a pair
+as if it were known (`mixture_pairs`) is multiplied by an e-process that is large where the variance
+is larger than its estimate: the logarithm of the latter rises with the variance, that of the former
+falls, and the evidence is the minimum of their sum. Variances are expressed by s =
+estimate/variance and r = sqrt(s).
 """
 
 import math
@@ -18,37 +18,38 @@ from ..engine.statistics import Statistics
 from .mixture_pairs import PairDefaults, ceiling, direction, price
 from .variance import FINEST, VarianceKernel, excluded, spotted, spreading, variance_part
 
-CELLS = 100  # pairs of variances at which the mixture of a pair is computed, at most
-BEYOND = 60.0  # variances that are so unlikely, in nats, are of no interest for pairs of them
+CELLS = 100  # largest number of pairs of variances at which the mixture is computed
+BEYOND = 60.0  # variances that the e-process excludes by this many nats are left out
 
 
 @kernel(PairDefaults)
 class SharedVariancePairKernel(NamedTuple):
-    """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
-    distance.
-    """
+    """The mixture for exchanges of arm i of the leader for arm j, for a shared unknown variance."""
 
-    counts: Floats  # those of what was seen
+    counts: Floats  # those of the statistics
     group: Ints
     low: Floats
     high: Floats
     prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
     cost: Fixed  # ln 1/p
-    joint: Fixed  # float64[k]: c of a direction that arms of one group share; 0: there is none
+    joint: Fixed  # float64[k]: c of a direction that arms of one group share; 0 if there is none
     alone: Fixed  # float64[k]: zeros, for arms of two groups
-    state: Floats  # float64[2, groups]: the variance that was seen; how many squares it is of
-    done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
+    state: Floats  # float64[2, groups]: estimated variance and its number of squares
+    done: Floats  # float64[2, d]: N for which the next two were computed, as arm i and as arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
     cutoff: Floats  # float64[1]
-    max_bonus: float  # 0: no mixture of likelihoods is above the largest
+    max_bonus: float  # 0: no mixture of likelihood ratios is above the largest
     argmin: Floats  # float64[1] scratch
     cell: Floats  # float64[4, cells] scratch: s of arm i from, to; of arm j from, to
-    bound: Floats  # float64[cells]: the least that the sum can be in a cell
-    line: VarianceKernel  # where both arms have the same variance
+    bound: Floats  # float64[cells]: lower bound of the sum in a cell
+    line: VarianceKernel  # for arms with the same variance
 
     def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
-        """At the variances that were seen; there the mixture over the variance is at most 1."""
+        """Write weights at the estimated variances.
+
+        The e-process of the variance is at most 1 there.
+        """
         spotted(stats, self.state)
         for a in range(weight.size):
             variance = self.state[0, stats.variance_group[a]]
@@ -56,13 +57,14 @@ class SharedVariancePairKernel(NamedTuple):
             stats.effective_counts[a] = stats.counts[a]
 
     def prepare_arm(self, a: int, side: int) -> None:
+        """Update the penalties and widths of an arm."""
         n = self.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             price(self.prior, side, a, n, self.charge, self.wide)
 
     def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
-        """At the variances that were seen, with ln 2 for ln(2 Phi)."""
+        """Return a bound at the estimates, with ln 2 for ln(2 Phi)."""
         v, w = self.state[0, self.group[i]], self.state[0, self.group[j]]
         if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
             return math.inf
@@ -89,6 +91,7 @@ class SharedVariancePairKernel(NamedTuple):
         )
 
     def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
+        """Return the minimum over all variances and means, from below."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other, row = float(mean[i]), float(mean[j]), self.line.row
         self.argmin[0] = min(max(0.5 * (one + other), low), high)
@@ -97,11 +100,11 @@ class SharedVariancePairKernel(NamedTuple):
         if low > high:
             return math.inf  # j is never as good as i
         if one < other and low == -math.inf and high == math.inf:
-            return -math.inf  # j is better; see `PairsPart.minimise`
+            return -math.inf  # j is better; see `KnownVariancePairKernel.minimise`
         g, h = self.group[i], self.group[j]
         v, w = float(self.state[0, g]), float(self.state[0, h])
         if not (v < math.inf and w < math.inf):
-            return 0.0  # nothing is known of the variance yet
+            return 0.0  # there is no estimate of the variance yet
         deviation = math.sqrt(v)
         for k in range(self.cost.size):
             first, second = float(self.wide[0, i, k]), float(self.wide[1, j, k])
@@ -130,20 +133,25 @@ class SharedVariancePairKernel(NamedTuple):
         else:
             return -math.inf
         self.argmin[0] = min(max(other + x * deviation, low), high)
-        return value if value > -math.inf else -math.inf  # not a number: no evidence
+        return value if value > -math.inf else -math.inf  # NaN: no evidence
 
     def apart(self, lead: float, n: float, m: float, enough: float) -> tuple[float, float]:
-        """The least over the variances of both arms, with normal distributions on all scales, and
-        without bounds on the means: in cells, that with the least bound is divided.
+        """Return the minimum over the variances of two groups, from below.
+
+        The x of the smallest value found is returned, too. Priors are normal on all scales, and
+        means are not bounded. The search divides the cell with the least bound.
         """
         cell, used, x, most = self.cell, 1, 0.5 * lead, -math.inf
         cell[0, 0], cell[2, 0] = (
             excluded(self.line.ratio, n, BEYOND),
             excluded(self.line.ratio, m, BEYOND),
         )
-        last, end = 1.0 + 3.0 / math.sqrt(n), 1.0 + 3.0 / math.sqrt(m)  # beyond, it hardly falls
+        last, end = (
+            1.0 + 3.0 / math.sqrt(n),
+            1.0 + 3.0 / math.sqrt(m),
+        )  # beyond, the e-process hardly falls
         cell[1, 0], cell[3, 0] = last, end
-        for k in range(self.cost.size):  # what is left out is more than this
+        for k in range(self.cost.size):  # lower bound for the variances that are left out
             most = max(most, BEYOND + self.line.ratio[2, 0] + float(self.line.row[2, k]))
         best, x = self.fill(0, lead, n, m, last, end)
         while True:
@@ -156,7 +164,7 @@ class SharedVariancePairKernel(NamedTuple):
                 return min(least, most), x
             side = 0
             wide, tall = cell[1, low] - cell[0, low], cell[3, low] - cell[2, low]
-            if wide * wide * n < tall * tall * m:  # as the spread bends
+            if wide * wide * n < tall * tall * m:  # by the curvature of the e-process
                 side = 2
             middle = 0.5 * (cell[side, low] + cell[side + 1, low])
             for k in range(4):
@@ -171,11 +179,11 @@ class SharedVariancePairKernel(NamedTuple):
     def fill(
         self, p: int, lead: float, n: float, m: float, last: float, end: float
     ) -> tuple[float, float]:
-        """The bound of a cell: from a value in its middle, which is returned with its x.
+        """Compute the bound of a cell from a value in its middle, which is returned with its x.
 
-        As a function of A = s_i (lead - x)^2 and B = s_j x^2 the mixture is convex, so at least c +
-        a A + b B, the least of which over x is c + lead^2/(1/(a s_i) + 1/(b s_j)): concave, and
-        least in a corner, with the tangents of the spread.
+        As a function of A = s_i (lead - x)^2 and B = s_j x^2 the mixture is convex, so it is at
+        least c + a A + b B. The minimum of that over x is c + lead^2/(1/(a s_i) + 1/(b s_j)), which
+        is concave, and least in a corner, with the tangents of the e-process.
         """
         cell, row = self.cell, self.line.row
         s, t = 0.5 * (cell[0, p] + cell[1, p]), 0.5 * (cell[2, p] + cell[3, p])
@@ -201,7 +209,7 @@ class SharedVariancePairKernel(NamedTuple):
         for k in range(4):
             u, v = cell[k % 2, p], cell[2 + k // 2, p]
             f, g = one + fall * (u - s), two + drop * (v - t)
-            if u == last:  # and beyond
+            if u == last:  # the cell extends to infinity
                 f = min(f, self.line.ratio[2, 0])
             if v == end:
                 g = min(g, self.line.ratio[2, 0])
@@ -219,8 +227,9 @@ def shared(
     sided: Floats,
     joint: Floats,
 ) -> SharedVariancePairKernel:
-    """The mixture of arms whose means are known to lie in [low, high]; the scales are those of
-    `pairs`.
+    """Return the mixture for arms whose means are known to lie in [low, high].
+
+    The scales are those of `mixture.pair_scales`.
     """
     d, k = low.size, cost.size
     return SharedVariancePairKernel(

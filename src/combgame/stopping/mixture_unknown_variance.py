@@ -1,5 +1,6 @@
-"""Gaussian values whose variances are not known, each arm its own, where answers differ by
-exchanges: mean and variance in one martingale (Theorem 8 of docs/thresholds.md).
+"""Exchanges for Gaussian values with unknown variances per arm (Theorem 8 of docs/thresholds.md).
+
+Mean and variance are in one martingale.
 """
 
 import math
@@ -15,12 +16,12 @@ from ..engine.statistics import Statistics
 from ..rewards.gaussian import FINE, resolved
 from .mixture_pairs import PairDefaults
 
-# chosen before the data, one row per scale of the mixture: c and h as an arm of the leading answer,
-# c and h as another, and the chance of the scale. A mean is shifted by N(0, variance/c), and the
-# precision multiplied by Gamma(h, h) times 1 + LIFT/c: the finer the shift, the less does the
-# variance of the nearest alternative differ. The first two are for a few values that are many
-# standard deviations apart, the fifth and the sixth for a leader that is known far more precisely
-# than its rivals.
+# The scales of the mixture, chosen before the data, one per row: c and h as an arm of the leading
+# answer, c and h as another, and the weight of the scale. A mean is shifted by N(0, variance/c),
+# and the precision multiplied by Gamma(h, h) times 1 + LIFT/c: the finer the shift, the less does
+# the variance of the nearest alternative differ. The first two scales are for few values that are
+# many standard deviations apart, the fifth and the sixth for a leader that is known far more
+# precisely than its rivals.
 SCALES = np.array(
     [
         (0.1, 0.5, 0.1, 0.5, 0.04),
@@ -35,18 +36,18 @@ SCALES = np.array(
         (6000.0, 5e6, 4500.0, 2e6, 0.036),
     ]
 )
-# of a scale's chance: shifts that only make arm i worse and j better; for j alone; for i alone
+# Shares of a scale's weight: one-sided shifts for both arms, for arm j alone, for arm i alone.
 SIDES = np.array([0.34, 0.36, 0.3])
 LIFT = 1.5
-FARTHEST = 1e300  # of squared distances, in V/N
-FEW = 2.0  # values of an arm that rules are to count for little
-FINEST = 1e-2  # how far below its minimum the mixture of a pair may be taken
-POINTS = 96  # at which it is computed for that, at most
+FARTHEST = 1e300  # largest squared distance, in V/N
+FEW = 2.0  # pseudo-count that lowers the effective count of arms with few values
+FINEST = 1e-2  # tolerance by which the minimum of a pair's mixture may be underestimated
+POINTS = 96  # largest number of points at which the mixture is computed
 
 
 @jitable
 def remainder(x: float) -> float:
-    """`stirling`, without lgamma, which the engines do not share to the last digit.
+    """Return `stirling`, without lgamma, which the engines do not share to the last digit.
 
     >>> f"{remainder(1.0):.12f}"
     '0.081061466795'
@@ -60,17 +61,16 @@ def remainder(x: float) -> float:
 
 @jitable
 def climb(far: float, per: float, n: float, c: float, h: float, b: float) -> tuple[float, float]:
-    """What a mean that is off by `far` adds to ln Z, at the worst variance, and by how much that
-    rises with `far`; per: N/V.
+    """Return what a mean that is off by `far` adds to ln Z, and the derivative by `far`.
 
-    P ln R - b (R - 1), P = h + N/2, R = (1 + w)/(1 + w c/(N + c)), w = far^2 N/V, but not beyond
-    the R at which it is largest.
+    At the worst variance this is P ln R - b (R - 1) with P = h + N/2, R = (1 + w)/(1 + w c/(N + c))
+    and w = far^2 N/V, but R is at most the value at which the expression is largest. `per` is N/V.
     """
     w, power = min(far * far * per, FARTHEST), h + 0.5 * n
     less = 1.0 + w * (c / (n + c))
     gain = w * (n / (n + c)) / less  # R - 1
     most = power / b - 1.0
-    if not gain < most:  # the variance may be as large as it likes
+    if not gain < most:  # the worst variance is infinite
         return power * math.log1p(most) - b * most, 0.0
     steep = (power / (1.0 + gain) - b) * (n / (n + c)) / (less * less)
     return power * math.log1p(gain) - b * gain, 2.0 * steep * far * per
@@ -78,11 +78,11 @@ def climb(far: float, per: float, n: float, c: float, h: float, b: float) -> tup
 
 @jitable
 def cut(n: float, h: float) -> float:
-    """r: a ratio of b + u Q to that of the worst variance, below 1, at which ln Z is at least ln 2
-    above its least: P (r - 1 - ln r) >= ln 2 where P = h + N/2 >= 3/2.
+    """Return r, a ratio below 1 of b + u Q to that of the worst variance.
 
-    With r = e^-s it is P (s - 1 + e^-s) >= P (s^2/2 - s^3/6), which is at least P a^2/2 for s = a +
-    a^2/3, a <= 0.96.
+    At this ratio ln Z is at least ln 2 above its minimum: P (r - 1 - ln r) >= ln 2 where P = h +
+    N/2 >= 3/2. With r = e^-s it is P (s - 1 + e^-s) >= P (s^2/2 - s^3/6), which is at least P a^2/2
+    for s = a + a^2/3, a <= 0.96.
     """
     step = math.sqrt(2.0 * math.log(2.0) / (h + 0.5 * n))
     return math.exp(-step - step * step / 3.0)
@@ -90,9 +90,10 @@ def cut(n: float, h: float) -> float:
 
 @jitable
 def sided(far: float, per: float, n: float, c: float, h: float, b: float, ratio: float) -> float:
-    """What Z is multiplied by, at least, if shifts to one side only are mixed, with a mean that is
-    off by `far` to that side; ratio: that of `cut`. Between 1 and 2; between two distances at least
-    the smaller of what it is there.
+    """Return a lower bound on the factor of Z if shifts to one side only are mixed.
+
+    The mean is off by `far` to that side, and `ratio` is that of `cut`. The factor is between 1 and
+    2; between two distances it is at least the smaller of its values there.
     """
     w, power = min(far * far * per, FARTHEST), h + 0.5 * n
     gain, end = w * (n / (n + c)) / (1.0 + w * (c / (n + c))), ratio * power / b
@@ -105,15 +106,15 @@ def sided(far: float, per: float, n: float, c: float, h: float, b: float, ratio:
 
 @kernel(PairDefaults)
 class UnknownVariancePairKernel(NamedTuple):
-    """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
-    distance.
+    """The mixture for exchanges of arm i of the leader for arm j, for unknown variances per arm.
 
-    ln sum_k p_k exp(min over the variances of ln Z_k), at means with y_i = y_j = x: what arm i adds
-    falls in x between the means, and what arm j adds rises. Neither is convex. But the derivative
-    of each rises and then falls with the distance, so that on any interval it is at least the
-    smaller of those at the ends: bounds that are right to second order. Shifts are one-sided for
-    both arms, or for one of them, with the chances of `share`; where the true means are beyond an
-    end, only those count that have two sides for the arm of that end.
+    The logarithm is ln sum_k p_k exp(min over the variances of ln Z_k), at means with y_i = y_j =
+    x: the contribution of arm i falls in x between the means, and that of arm j rises. Neither is
+    convex. But the derivative of each rises and then falls with the distance, so that on any
+    interval it is at least the smaller of its values at the ends: the resulting bounds are right to
+    second order. Shifts are one-sided for both arms, or for one of them, with the weights in
+    `share`; where the true means are beyond an end, only those count that have two sides for the
+    arm of that end.
     """
 
     stats: Statistics
@@ -124,27 +125,32 @@ class UnknownVariancePairKernel(NamedTuple):
     shape: Floats  # float64[2, k]: h
     rate: Floats  # float64[2, k]: b = h / (1 + LIFT/c)
     cost: Fixed  # ln 1/p
-    done: Floats  # float64[2, d]: N for which the next is right
-    charge: Floats  # float64[2, d, k]: minus ln Z where the mean is right
-    ratio: Floats  # float64[2, d, k]: of `cut`
+    done: Floats  # float64[2, d]: N for which the next two were computed
+    charge: Floats  # float64[2, d, k]: minus ln Z at the sample mean
+    ratio: Floats  # float64[2, d, k]: the result of `cut`
     share: Floats  # float64[3]: both arms one-sided, arm j alone, arm i alone
     spot: Floats  # float64[points] scratch: points between the means, in the order they were tried
-    after: Ints  # int64[points]: the next one to the right
-    bound: Floats  # float64[points]: the least that the mixture can be between the two
-    value: Floats  # float64[2, points, k]: what arm i and arm j add
-    slope: Floats  # float64[2, points, k]: how steeply
-    side: Floats  # float64[2, points, k]: what one-sidedness is worth
+    after: Ints  # int64[points]: the next point to the right
+    bound: Floats  # float64[points]: lower bound of the mixture between the two
+    value: Floats  # float64[2, points, k]: contributions of arm i and arm j
+    slope: Floats  # float64[2, points, k]: their derivatives by the distance
+    side: Floats  # float64[2, points, k]: factors of one-sided shifts
     row: Floats  # float64[k]
     cutoff: Floats  # float64[1]
-    max_bonus: float  # infinity: the ratio is of other variances
+    max_bonus: float  # infinity: the likelihood ratio is at other variances
     argmin: Floats  # float64[1] scratch
 
     def update_pairs(self, stats: Statistics, best: Floats, weight: Floats) -> None:
-        """As many values of a known variance would be worth as much where an arm ties with the
-        nearest on the other side: N values whose mean is off by y standard deviations are evidence
-        of about ln(1 + y^2) N/2 instead of y^2 N/2, less for few of them.
+        """Write the weights and the equivalent numbers of values of known variance.
+
+        The comparison is made where an arm ties with the nearest on the other side: N values whose
+        mean is off by y standard deviations are evidence of about ln(1 + y^2) N/2 instead of y^2
+        N/2, and of less for few values.
         """
-        weakest, strongest = math.inf, -math.inf  # of the leader's means, and of the others
+        weakest, strongest = (
+            math.inf,
+            -math.inf,
+        )  # extreme means of the leader's arms and of the others
         for a in range(best.size):
             if best[a] > 0.5:
                 weakest = min(weakest, stats.mean[a])
@@ -159,6 +165,7 @@ class UnknownVariancePairKernel(NamedTuple):
             weight[a] = stats.effective_counts[a] / self.believed[a]
 
     def prepare_arm(self, a: int, side: int) -> None:
+        """Update the penalties of an arm, and the ratios of `cut`."""
         n = self.stats.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
@@ -177,9 +184,11 @@ class UnknownVariancePairKernel(NamedTuple):
                 self.ratio[side, a, k] = cut(n, h)
 
     def upper_bound(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """Return infinity: there is no cheap bound."""
         return math.inf
 
     def minimise(self, mean: Floats, i: int, j: int, enough: float) -> float:
+        """Return the minimum over means and variances, from below."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other = self.project(mean[i], i), self.project(mean[j], j)
         self.argmin[0] = min(max(0.5 * (one + other), low), high)
@@ -192,13 +201,13 @@ class UnknownVariancePairKernel(NamedTuple):
         if not (resolved(self.stats, i) and resolved(self.stats, j)):
             return 0.0
         if low == high and mean[i] < low and mean[j] > high:
-            return 0.0  # one mean for both, and neither arm looks better or worse than it is
+            return 0.0  # one common mean is possible, with i below and j above it
         left, right = max(low, other), min(high, one)
         first, second = (
             self.believed[i] / self.stats.counts[i],
             self.believed[j] / self.stats.counts[j],
         )
-        edge = math.inf  # where only one of the arms looks too good, or too bad
+        edge = math.inf  # at the ends, where only one of the arms can mislead
         self.try_at(mean, i, j, 0, other)
         if other >= self.low[i] and mean[j] >= self.low[j]:
             edge = min(edge, self.mixed(0, 0, 0.0, 2))
@@ -222,7 +231,7 @@ class UnknownVariancePairKernel(NamedTuple):
             if used > 2 or not self.spot[start] < x < self.spot[end]:
                 x = float(self.spot[start]) + 0.5 * wide
                 if not self.spot[start] < x < self.spot[end]:
-                    break  # two floats that are neighbours
+                    break  # adjacent floats
             new = used
             used += 1
             self.try_at(mean, i, j, new, x)
@@ -239,10 +248,10 @@ class UnknownVariancePairKernel(NamedTuple):
                 p = self.after[p]
         self.argmin[0] = self.spot[here]
         least = min(least, edge)
-        return least if least > -math.inf else -math.inf  # not a number: no evidence
+        return least if least > -math.inf else -math.inf  # NaN: no evidence
 
     def try_at(self, mean: Floats, i: int, j: int, p: int, x: float) -> None:
-        """Compute what both arms add at x, the p-th point."""
+        """Compute the contributions of both arms at x, the p-th point."""
         self.spot[p] = x
         for side in range(2):
             a = i if side == 0 else j
@@ -260,11 +269,14 @@ class UnknownVariancePairKernel(NamedTuple):
                     self.side[side, p, k] = sided(far, per, n, c, h, b, self.ratio[side, a, k])
 
     def between(self, p: int, q: int, wide: float) -> float:
-        """The mixture at a point p = q; or what it is at least between two, `wide` apart."""
+        """Return the mixture at a point p = q, or a lower bound between two points.
+
+        The two points are `wide` apart.
+        """
         return self.mixed(p, q, wide, 0)
 
     def mixed(self, p: int, q: int, wide: float, only: int) -> float:
-        """`between`; only: 1 or 2 for that of `share` alone."""
+        """Return `between`; if `only` is 1 or 2, with that part of `share` alone."""
         top, total = -math.inf, 0.0
         for k in range(self.cost.size):
             steep = min(
@@ -288,7 +300,7 @@ class UnknownVariancePairKernel(NamedTuple):
 def students(
     stats: Statistics, believed: Floats, low: Floats, high: Floats
 ) -> UnknownVariancePairKernel:
-    """The mixture of arms whose means are known to lie in [low, high]."""
+    """Return the mixture for arms whose means are known to lie in [low, high]."""
     prior, shape, d, scales = (
         SCALES[:, [0, 2]].T.copy(),
         SCALES[:, [1, 3]].T.copy(),

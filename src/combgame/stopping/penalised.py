@@ -1,7 +1,4 @@
-"""Evidence less fees: the judge of a deviation bound that charges per arm.
-
-The exact mixture of values 0 or 1.
-"""
+"""Evidence less penalties: the stopping kernel of a deviation bound with a penalty per arm."""
 
 import math
 from collections.abc import Callable
@@ -20,11 +17,13 @@ from ..problem import Problem
 
 
 class BernoulliPenalty(NamedTuple):
-    """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1: ln of (s/N)^s (1 -
-    s/N)^(N-s) over its chance.
+    """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1.
+
+    It is the logarithm of (s/N)^s (1 - s/N)^(N-s) over the probability of the values under the
+    mixture.
     """
 
-    done: Floats  # N and s for which `fee` is right
+    done: Floats  # N and s, next line, for which `fee` was computed
     ones: Floats
 
     def update_penalty(
@@ -36,6 +35,7 @@ class BernoulliPenalty(NamedTuple):
         weight: Floats,
         fee: Floats,
     ) -> float:
+        """Write the counts as weights, and the regret of each arm as its penalty."""
         for a in range(fee.size):
             weight[a] = stats.counts[a]
             if stats.counts[a] != self.done[a] or stats.sums[a] != self.ones[a]:
@@ -46,7 +46,7 @@ class BernoulliPenalty(NamedTuple):
 
 @jitable
 def beta_regret(n: float, ones: float) -> float:
-    """ln of (s/n)^s (1 - s/n)^(n - s) over B(s + 1/2, n - s + 1/2) / pi.
+    """Return ln of (s/n)^s (1 - s/n)^(n - s) over B(s + 1/2, n - s + 1/2) / pi.
 
     >>> round(beta_regret(1.0, 1.0), 6)  # the mixture gives a first value the chance 1/2
     0.693147
@@ -64,7 +64,7 @@ def beta_regret(n: float, ones: float) -> float:
 
 @compilable
 class Penalty(Protocol):
-    """What a deviation bound charges per arm."""
+    """The penalties of a deviation bound, one per arm."""
 
     def update_penalty(
         self,
@@ -75,33 +75,35 @@ class Penalty(Protocol):
         weight: Floats,
         fee: Floats,
     ) -> float:
-        """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was
-        the nearest a round ago.
+        """Write the weights W and the penalties, all of them >= 0.
+
+        Returns what must be subtracted in addition. `rival` was the nearest in the previous round.
         """
 
 
 @kernel(StoppingDefaults)
 class PenalisedStoppingKernel(NamedTuple):
-    """The distance of the nearest alternative at the weights W, less the largest fees."""
+    """The cost of the nearest alternative at the weights W, less the largest penalties."""
 
     threshold: Threshold
-    rewards: RewardKernel  # whose distances are taken
+    rewards: RewardKernel  # its transportation costs are used
     fees: Penalty
-    max_size: int  # how many arms two answers that are compared can differ in
-    is_swap: bool  # one of each side
-    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    max_size: int  # largest difference of two answers that are compared
+    is_swap: bool  # whether they differ by an exchange
+    shift: float  # added to the means of the leader's arms: epsilon per arm
     mean: Floats  # scratch
     weight: Floats
     fee: Floats
-    rival: Floats  # the nearest of a round ago
-    last: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
+    rival: Floats  # the nearest in the previous round
+    last: Floats  # the nearest in the round `stamp`, so that evaluating twice changes nothing
     stamp: Ints
-    price: Floats  # float64[1]: what was subtracted beside the fees
+    price: Floats  # float64[1]: what is subtracted in addition to the penalties
     arms: Ints  # scratch
     sign: Floats
     spare: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Update weights and penalties, then return the least evidence."""
         best = state.leader
         if stats.n_rounds[0] != self.stamp[0]:
             self.stamp[0] = stats.n_rounds[0]
@@ -120,6 +122,7 @@ class PenalisedStoppingKernel(NamedTuple):
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
+        """Return the cost of a rival at the weights W."""
         return self.rewards.transportation_cost(self.mean, self.weight, arms, sign, n, self.spare)
 
     def least_evidence(
@@ -130,6 +133,7 @@ class PenalisedStoppingKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the least evidence against any rival."""
         value = problem.answers.nearest_alternative(
             self.rewards, self.mean, self.weight, best, rival, alternative
         )
@@ -140,14 +144,16 @@ class PenalisedStoppingKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the evidence against a given rival."""
         value = against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, self.spare
         )
         return float(value - self.price[0] - self.dearest(best))
 
     def dearest(self, best: Floats) -> float:
-        """The largest sum of fees that a difference can have: an arm of each side, or any
-        `max_size`.
+        """Return the largest sum of penalties that a difference can have.
+
+        A difference is an exchange of an arm of each side, or any `max_size` arms.
         """
         if self.is_swap:
             inside, outside = 0.0, 0.0
@@ -173,6 +179,7 @@ def penalised_kernel(
     rewards: RewardKernel,
     epsilon: float = 0.0,
 ) -> PenalisedStoppingKernel:
+    """Return a stopping kernel with these penalties."""
     exchange, d = problem.answers.neighbourhood(), problem.d
     mean, weight, fee, rival, last, sign, spare = np.zeros((7, d))
     return PenalisedStoppingKernel(
@@ -196,11 +203,13 @@ def penalised_kernel(
 
 
 def penalised(problem: Problem, fees: Callable[[ProblemKernel], Penalty]) -> Any:
-    """How a game gets a judge that takes fees off its own likelihood ratio."""
+    """Return the function that installs a stopping kernel with penalties."""
 
-    def watch(kernel: ProblemKernel, threshold: Threshold, stats: Statistics) -> ProblemKernel:
+    def make_kernel(
+        kernel: ProblemKernel, threshold: Threshold, stats: Statistics
+    ) -> ProblemKernel:
         return kernel._replace(
             stopping=penalised_kernel(problem, threshold, fees(kernel), kernel.rewards)
         )
 
-    return watch
+    return make_kernel

@@ -1,22 +1,22 @@
-"""When a run stops, as one object: the likelihood ratio against beta(t, delta), a rule's own test,
-or evidence less a fee.
+"""Stopping rules by name: the likelihood ratio against beta(t, delta), or evidence less penalties.
 
 docs/thresholds.md has the theorems and their proofs. If an answer I is not best, some J is better
 whose difference S = I xor J is one of M sets (`StructureBase.neighbourhood`). For each S a
 supermartingale that begins at 1 bounds, with probability 1 - delta/M and for all t,
 
-    sum over a in S of W_a d(mean_a, mu_a)  <=  ln(M / delta) + sum over a in S of fee_a,
+    sum over a in S of W_a d(mean_a, mu_a)  <=  ln(M / delta) + sum over a in S of penalty_a,
 
-so it is safe to stop with I once the nearest alternative at the weights W, less the largest fees
-that an S can have, exceeds ln(M / delta).
+so it is safe to stop with I once the nearest alternative at the weights W, less the largest
+penalties that an S can have, exceeds ln(M / delta).
 
-    mixture               W_a = N_a^2 / (N_a + c), fee_a = ln(1 + N_a/c) / 2: sub-Gaussian values
-                          (Robbins 1970); where answers differ by exchanges, the mixture over c
-                          itself, one-sided, pair by pair (`pairs.PairsPart`)
-    mixture               W_a = N_a, fee_a = the regret of the Beta(1/2, 1/2) mixture: Bernoulli
+    mixture               W_a = N_a^2 / (N_a + c), penalty_a = ln(1 + N_a/c) / 2: sub-Gaussian
+                          values (Robbins 1970); where answers differ by exchanges, the mixture over
+                          c itself, one-sided, pair by pair (`KnownVariancePairKernel`)
+    mixture               W_a = N_a, penalty_a = the regret of the Beta(1/2, 1/2) mixture: Bernoulli
                           values, exactly
-    gaussian-counts       W_a = N_a, fee_a = 2 ln(4 + ln N_a): Theorem 2 (b), with the counts
-    sub-gaussian-counts   W_a = N_a, fee_a = 3 ln(1 + ln N_a): Theorem 2 (a)
+    gaussian-counts       W_a = N_a, penalty_a = 2 ln(4 + ln N_a): the paper's Theorem 2 (b), with
+                          the counts
+    sub-gaussian-counts   W_a = N_a, penalty_a = 3 ln(1 + ln N_a): the paper's Theorem 2 (a)
 """
 
 import math
@@ -47,7 +47,7 @@ from .variance import estimated_variance
 
 THRESHOLDS: dict[
     str, Callable[[ProblemLike, Floats], Threshold] | None
-] = {  # None: evidence with fees
+] = {  # None: evidence with penalties
     "stylised": stylised,
     "gaussian": gaussian,
     "sub-gaussian": sub_gaussian,
@@ -58,7 +58,7 @@ THRESHOLDS: dict[
 
 
 def check_threshold(threshold: Any) -> None:
-    """A name or a user's object, or a sentence."""
+    """Raise an `InputError` unless the threshold is a name or a user's stopping rule."""
     if not isinstance(threshold, str | StoppingBase):
         raise invalid_argument(
             "threshold",
@@ -67,16 +67,18 @@ def check_threshold(threshold: Any) -> None:
         )
 
 
-def resolve(name: str, question: ProblemLike) -> str:
-    """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known);
-    other names stand for themselves.
+def resolve(name: str, problem: ProblemLike) -> str:
+    """Return the name of the threshold that a name stands for.
+
+    "proved" is the threshold of the paper's Theorem 2 for the rewards, or "mixture" if their
+    variance is not known or if there are batch effects. Other names stand for themselves.
     """
     if isinstance(name, str) and name == "proved":
-        if not question.rewards.variance_known or question.rewards.has_batch_effect():
+        if not problem.rewards.variance_known or problem.rewards.has_batch_effect():
             return "mixture"
         return (
             "gaussian"
-            if Assumption.GAUSSIAN in valid_assumptions(question.rewards)
+            if Assumption.GAUSSIAN in valid_assumptions(problem.rewards)
             else "sub-gaussian"
         )
     if name not in THRESHOLDS:
@@ -84,9 +86,9 @@ def resolve(name: str, question: ProblemLike) -> str:
     return name
 
 
-def make_threshold(name: str, question: ProblemLike, deltas: Sequence[float]) -> Threshold:
-    """The threshold of a name for a problem and one or more deltas; one that is a function of t."""
-    make = THRESHOLDS[resolve(name, question)]
+def make_threshold(name: str, problem: ProblemLike, deltas: Sequence[float]) -> Threshold:
+    """Return the threshold of a name that is a function of t, for one or more deltas."""
+    make = THRESHOLDS[resolve(name, problem)]
     if make is None:
         raise UnknownNameError(
             "not-of-rounds",
@@ -94,7 +96,7 @@ def make_threshold(name: str, question: ProblemLike, deltas: Sequence[float]) ->
             remedy="use make_stopping",
             name=name,
         )
-    return make(question, np.asarray(deltas, dtype=float))
+    return make(problem, np.asarray(deltas, dtype=float))
 
 
 def make_stopping(
@@ -106,9 +108,25 @@ def make_stopping(
     elimination: str | None = None,
     epsilon: float = 0.0,
 ) -> Stopping:
-    """The stopping rule of a name or of a user's object. own: that of the sampling rule, where it
-    has one, which stands for "proved".
+    """Return the stopping rule of a name or of a user's object.
 
+    Parameters
+    ----------
+    threshold : str or StoppingBase
+        Name of a threshold, or a user's stopping rule.
+    problem : Problem
+        The problem.
+    deltas : sequence of float
+        Error probabilities.
+    own : Stopping, optional
+        The stopping rule of the sampling rule, if it has one; it replaces "proved".
+    elimination : {"always", "phases"}, optional
+        Whether answers are eliminated, in every round or at the ends of phases.
+    epsilon : float
+        An answer that is worse than the best by at most this much counts as correct.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
     >>> make_stopping("stylised", problem, [0.1]).validity.label
@@ -128,7 +146,7 @@ def _make(
     epsilon: float,
 ) -> Stopping:
     if problem.rewards.has_batch_effect():
-        own = None  # what a rule brings along is for plays without levels
+        own = None  # the stopping rule of a sampling rule is for plays without batch effects
     if isinstance(threshold, StoppingBase):
         own = own_stopping(threshold, problem, deltas)
     mine = own is not None and (own.own is not None or threshold in ("proved", own.name))
@@ -148,8 +166,8 @@ def _make(
     if elimination and (mine or THRESHOLDS[name] is None or not problem.rewards.variance_known):
         raise InputError(
             "cannot-eliminate",
-            "elimination='always' needs 'stylised', 'gaussian' or 'sub-gaussian' and known variances; "
-            "here the threshold is {threshold!r}",
+            "elimination='always' needs 'stylised', 'gaussian' or 'sub-gaussian' and known "
+            "variances; here the threshold is {threshold!r}",
             remedy="use one of them, or leave elimination out",
             threshold=name,
         )

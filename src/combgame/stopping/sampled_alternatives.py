@@ -1,11 +1,13 @@
-"""What the public code of P-FWS (Tzeng, Wang, Proutiere, Lu, NeurIPS 2023; repository
-rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) does in place of a nearest alternative, and when
-it stops: a heuristic, here to explain its table (docs/peers.md). Do not stop a real study with it.
+"""The stopping rule of the public code of P-FWS, with sampled alternatives.
 
-Rivals are the leaders of exponential noise plus a learned term, which is slight beside the noise (a
-perturbed leader with a rate of one over a very large constant); the least f_J of those drawn
-is an estimate of the distance *from above*. The statistic is t F(N / sum N), which is smaller than
-the likelihood ratio F(N) by the number of arms in a play.
+The code is that of Tzeng, Wang, Proutiere and Lu (NeurIPS 2023; repository
+rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16). The rule is a heuristic, which explains the
+table of that paper (docs/peers.md). Do not stop a real study with it.
+
+Rivals are the leaders under exponential noise plus a learned term, which is small beside the noise
+(a perturbed leader with a rate of one over a very large constant); the least f_J of the sampled
+rivals estimates the cost of the nearest alternative *from above*. The statistic is t F(N / sum N),
+which is smaller than the likelihood ratio F(N) by the number of arms in a play.
 """
 
 import math
@@ -23,14 +25,16 @@ from ..errors import InputError, check_int
 from .base import ProblemLike, StoppingBase
 from .glr import StylisedThreshold
 
-NEVER = 1e9  # off a score: an arm that is not to be chosen
-SLACK = 1.001  # 1 + epsilon, epsilon = 1e-3: the precision that the search is meant to have
+NEVER = 1e9  # subtracted from the score of an arm that must not be chosen
+SLACK = 1.001  # 1 + epsilon, with the precision epsilon = 1e-3 that the search aims at
 
 
 class SampledSearch(NamedTuple):
+    """The search for the nearest alternative by sampling."""
+
     n_draws: int
-    largest: float  # D: the arms in an answer
-    losses: Floats  # the sum of what every arm has cost
+    largest: float  # D: the largest number of arms in an answer
+    losses: Floats  # cumulative loss of each arm
     score: Floats
     trial: Floats
     other: Floats
@@ -44,7 +48,10 @@ class SampledSearch(NamedTuple):
         rng: Random | Philox,
         rival: Floats,
     ) -> float:
-        """The least f_J at weights that may be negative, of `n_draws` rivals J; writes that J."""
+        """Write the rival J with the least f_J of `n_draws`, at weights that may be negative.
+
+        Returns that f_J.
+        """
         d, least, top, heavy = mean.size, math.inf, -math.inf, 0.0
         for a in range(d):
             self.losses[a] = 0.0
@@ -76,8 +83,9 @@ class SampledSearch(NamedTuple):
         return least
 
     def second(self, problem: ProblemKernel, best: Floats) -> bool:
-        """The answer with the largest score that lacks an arm of `best` goes to `trial`; whether
-        there is one.
+        """Write the answer with the largest score that lacks an arm of `best` to `trial`.
+
+        Returns whether there is such an answer.
         """
         most = -math.inf
         for a in range(best.size):
@@ -97,7 +105,7 @@ class SampledSearch(NamedTuple):
 
 
 def make_search(of: str, draws: int, problem: ProblemLike) -> SampledSearch:
-    """The search of a problem, or a sentence where it is not defined."""
+    """Return the search of a problem, or raise an `InputError` if it is not defined."""
     d, rewards = problem.answers.d, problem.rewards
     open_ended = np.full(d, np.inf)
     kernel = rewards.kernel(-open_ended, open_ended)
@@ -119,17 +127,20 @@ def make_search(of: str, draws: int, problem: ProblemLike) -> SampledSearch:
 
 @kernel(StoppingDefaults)
 class SampledRatioKernel(NamedTuple):
-    ratio: LikelihoodRatioKernel  # the exact one, for what is said of single rivals
+    """The likelihood ratio with a sampled nearest alternative."""
+
+    ratio: LikelihoodRatioKernel  # the exact one, for evidence against single rivals
     search: SampledSearch
-    rng: Philox  # seeded by the first values; every round has numbers of its own
+    rng: Philox  # seeded by the first values; each round has its own numbers
     share: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return t F(N / sum N), estimated by sampling once each arm has a value."""
         total, sums = 0.0, 0.0
         for a in range(self.share.size):
             total += stats.counts[a]
             sums += stats.sums[a]
-            if stats.counts[a] == 0.0:  # the start is not over
+            if stats.counts[a] == 0.0:  # the initial design is not complete
                 return self.ratio.evaluate(problem, stats, state)
         if self.rng.place[0] == 0:
             self.rng.place[0] = 1 + (int(abs(sums) * 1e6) & LOW)
@@ -152,11 +163,13 @@ class SampledRatioKernel(NamedTuple):
         return float(stats.n_rounds[0] * value)
 
     def critical_value(self, t: int, index: int) -> float:
+        """Return the threshold, raised by the factor SLACK."""
         return SLACK * self.ratio.critical_value(t, index)
 
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
+        """Return the exact likelihood ratio against a rival."""
         return self.ratio.projected_evidence(problem, stats, arms, sign, n)
 
     def least_evidence(
@@ -167,6 +180,7 @@ class SampledRatioKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the exact least evidence, on the scale of this rule."""
         return self.rounds(stats) * self.ratio.least_evidence(
             problem, stats, best, rival, alternative
         )
@@ -174,10 +188,11 @@ class SampledRatioKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the exact evidence against a rival, on this scale."""
         return self.rounds(stats) * self.ratio.evidence_against(problem, stats, best, rival)
 
     def rounds(self, stats: Statistics) -> float:
-        """t / sum N, of what the exact likelihood ratio is."""
+        """Return t / sum N, the ratio of the statistic to the likelihood ratio."""
         total = 0.0
         for a in range(stats.counts.size):
             total += stats.counts[a]
@@ -186,14 +201,31 @@ class SampledRatioKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledAlternatives(StoppingBase):
-    """Stop as the public code of P-FWS does: t F(N / sum N) against 1.001 ln((1 + ln t) / delta), F
-    estimated from above by the least of `n_draws` rivals drawn at random. Heuristic: its errors may
-    exceed delta.
+    """The stopping rule of the public code of P-FWS, a heuristic.
 
+    Parameters
+    ----------
+    n_draws : int, default=4999
+        Number of rivals that are sampled in each round.
+
+    Raises
+    ------
+    InputError
+        If `n_draws` is not a positive integer, or, when a run begins, if the rewards are not
+        Gaussian with a stated sigma.
+
+    Notes
+    -----
+    A run stops when t F(N / sum N) exceeds 1.001 ln((1 + ln t) / delta), where F is estimated from
+    above by the least of `n_draws` rivals drawn at random. The error probability may exceed delta.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
-    >>> how = {"rule": cg.PFWS(n_draws=20), "threshold": SampledAlternatives(20), "engine": "python"}
-    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], runs=3, **how).validity.label
+    >>> how = {"rule": cg.PFWS(n_draws=20), "threshold": SampledAlternatives(20)}
+    >>> means = [0.5, 0.3, 0.2, 0.1]
+    >>> cg.simulate(problem, means, runs=3, engine="python", **how).validity.label
     'heuristic'
     """
 
@@ -205,6 +237,7 @@ class SampledAlternatives(StoppingBase):
         check_int("n_draws", self.n_draws, 1, of="SampledAlternatives")
 
     def kernel(self, problem: ProblemLike, deltas: Floats) -> SampledRatioKernel:
+        """Return the stopping kernel; see `StoppingBase.kernel`."""
         d = problem.answers.d
         search = make_search("SampledAlternatives", self.n_draws, problem)
         return SampledRatioKernel(

@@ -1,14 +1,9 @@
-"""Variances that are not known: bounds on them, and e-processes for them.
+"""Bounds on unknown variances, e-processes for them, and mixtures minimised over one of them.
 
-The least over one unknown variance: of a mixture as if it were known, and what was seen of it
-(docs/thresholds.md, "What is computed").
-
-Variances are counted in s = (what was seen)/variance, r = sqrt(s).
-
-Variances: stated, or bounded from the data.
-
-The variance that arms share, as it was seen: an e-process against larger ones, and the bound
-that it gives (docs/thresholds.md, "One unknown sigma").
+An e-process for the variance that arms share tests larger variances and gives an upper bound
+(docs/thresholds.md, "One unknown sigma"). The minimum over the variance is that of the mixture of a
+pair, as if the variance were known, times the e-process (docs/thresholds.md, "What is computed").
+Variances are expressed by s = estimate/variance and r = sqrt(s).
 """
 
 import math
@@ -29,20 +24,21 @@ from .base import Stopping, Validity
 from .mixture_pairs import CLOSE, onward, tail
 from .penalised import penalised
 
-# rho - 1 of the mixture over the variance, and the chances, chosen before the data
+# rho - 1 of the mixture over the variance, and the weights, chosen before the data.
 RATIOS = np.concatenate(([0.0], 0.001 * 2.0 ** np.arange(14)))
 CHANCES = np.concatenate(([0.6], np.full(14, 0.4 / 14)))
 
 
 def ratios(given: Floats = RATIOS, chances: Floats = CHANCES) -> Floats:
-    """float64[3, l]: rho - 1, ln(rho)/2, ln of the chance."""
+    """Return rho - 1, ln(rho)/2 and ln of the weights, of shape (3, l)."""
     return np.array([given, 0.5 * np.log1p(given), np.log(chances)])
 
 
 @jitable
 def spreading(ratio: Floats, degrees: float, s: float) -> tuple[float, float]:
-    """ln sum_l w_l rho_l^(K/2) exp(-(rho_l - 1) K s/2), s = D/(K sigma^2), and its derivative by s;
-    convex and falling.
+    """Return ln sum_l w_l rho_l^(K/2) exp(-(rho_l - 1) K s/2) and its derivative by s.
+
+    K is `degrees`, and s = D/(K sigma^2). The function is convex and falls.
 
     >>> ratio = ratios()
     >>> [float(round(spreading(ratio, 50.0, s)[0], 2)) for s in (2.0, 1.0, 0.5, 0.25)]
@@ -60,8 +56,9 @@ def spreading(ratio: Floats, degrees: float, s: float) -> tuple[float, float]:
 
 @jitable
 def excluded(ratio: Floats, degrees: float, level: float) -> float:
-    """An s at and below which the e-process is above exp(level), close to the largest; 0 if there
-    is none.
+    """Return an s at and below which the e-process exceeds exp(level).
+
+    The result is close to the largest such s, and 0 if there is none.
     """
     low, high = 0.0, 1.0
     if spreading(ratio, degrees, 0.0)[0] <= level:
@@ -77,32 +74,34 @@ def excluded(ratio: Floats, degrees: float, level: float) -> float:
 
 @jitable
 def spotted(stats: Statistics, state: Floats) -> None:
-    """Per group, the variance that was seen, infinite if nothing can be said yet, and of how many
-    squares it is the mean; state: float64[2, groups].
+    """Write the estimated variance and the number of squares of each group to `state`.
+
+    The shape of `state` is (2, groups). An estimate is infinite while nothing is known.
     """
     for g in range(state.shape[1]):
         n, square = float(stats.residuals[0, g]), float(stats.residuals[1, g])
         state[0, g], state[1, g] = math.inf, n
         if n > 0.0 and square > 1e-290 and stats.in_initial_design[0] == 0:
             state[0, g] = (1.0 + 4.0 / FINE) * square / n
-    for a in range(stats.counts.size):  # rounding must be of no account (`gaussian.resolved`)
+    for a in range(stats.counts.size):  # rounding must be negligible (`gaussian.resolved`)
         g, digit = stats.variance_group[a], FINE * EPSILON * abs(stats.mean[a])
         if not state[0, g] >= stats.counts[a] * digit * digit:
             state[0, g] = math.inf
 
 
 class PooledVarianceKernel(NamedTuple):
-    """Upper bounds on variances that arms share, for all t at once."""
+    """Upper bounds on variances that arms share, valid for all t at once."""
 
     bar: float  # ln(groups / delta)
     ratio: Fixed
     state: Floats  # float64[2, groups]: see `spotted`
-    done: Floats  # float64[groups]: how many squares there were when the next was right
-    most: Floats  # float64[groups]: s that are excluded
+    done: Floats  # float64[groups]: number of squares for which the next was computed
+    most: Floats  # float64[groups]: s at and below which variances are excluded
     variance: Floats
     believed: Floats
 
     def update_bound(self, stats: Statistics) -> None:
+        """Update the bounds."""
         spotted(stats, self.state)
         for g in range(self.done.size):
             if self.state[1, g] != self.done[g]:
@@ -114,27 +113,30 @@ class PooledVarianceKernel(NamedTuple):
             self.variance[a] = self.state[0, g] / self.most[g] if known else math.inf
 
     def unit(self, stats: Statistics) -> float:
-        """The largest deviation that all arms can have, if all are alike."""
+        """Return the upper bound on the standard deviation of all arms."""
         self.update_bound(stats)
         return math.sqrt(self.variance[0])
 
 
 def pooled(groups: int, believed: Floats, delta: float) -> PooledVarianceKernel:
+    """Return the bounds on the variances of groups of arms."""
     zero = np.zeros(groups)
     state, infinite = np.zeros((2, groups)), np.full(believed.size, math.inf)
     bar = math.log(groups / delta)
     return PooledVarianceKernel(bar, ratios(), state, zero, zero.copy(), infinite, believed)
 
 
-FINEST = 5e-3  # how far below its minimum the mixture of a pair may be taken
-POINTS = 40  # variances at which it is computed for that, at most
-SMALLEST, LARGEST = 1e-5, 4.0  # s times the degrees of freedom, and s: between them points are set
+FINEST = 5e-3  # tolerance by which the minimum of a pair's mixture may be underestimated
+POINTS = 40  # largest number of variances at which the mixture is computed
+SMALLEST, LARGEST = 1e-5, 4.0  # range of the points: s times the degrees of freedom, and s
 
 
 @jitable
 def slopes(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float, float]:
-    """The mixture of a pair, its derivatives by `up` and by `down`, and its curvature where one
-    grows as the other falls; row[:3]: see `pairs.lowest`; row[7:]: what the arms have in a
+    """Return the mixture of a pair, its derivatives by `up` and by `down`, and its curvature.
+
+    The curvature is that in the direction in which one grows as the other falls.
+    `mixture_pairs.lowest` explains row[:3]; row[7:] has the coefficients of both arms in the
     direction that they share.
     """
     top, total, first, second, bend = -math.inf, 0.0, 0.0, 0.0, 0.0
@@ -171,12 +173,14 @@ def slopes(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
 def touch(
     row: Floats, sided: Floats, lead: float, low: float, high: float, r: float, x: float
 ) -> tuple[float, float, float, float]:
-    """min over low <= x <= high of the mixture G(r (lead - x), r x) is at least c + e r, for every
-    r: c and e for which that is close at the given one; a value that is not below the minimum
-    there, and x.
+    """Return a linear lower bound in r of the minimum over x of the mixture, and a value near it.
 
-    G is convex, so it lies above its tangent planes: above that where x is at an end of its range,
-    and above any average of two, of which the one falls in x and the other rises.
+    The minimum over low <= x <= high of G(r (lead - x), r x) is at least c + e r, for every r.
+    Returns c and e for which the bound is close at the given r, a value that is not below the
+    minimum there, and its x.
+
+    G is convex, so it lies above its tangent planes: above that at x if x is at an end of its
+    range, and above any average of two of which one falls in x and the other rises.
     """
     left, right = low, high
     stride = 4.0 / (r * float(row[0, 0])) + 4.0 / (r * float(row[1, 0]))
@@ -210,24 +214,25 @@ def touch(
 
 
 class VarianceKernel(NamedTuple):
-    """The mixture of a pair, scale by scale, and where it was looked at."""
+    """The mixture of a pair at each scale, and the variances at which it was evaluated."""
 
     row: Floats  # float64[9, k]: see `slopes`
     sided: Fixed  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
     ratio: Fixed  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
-    spot: Floats  # float64[6, points]: r; c and e of the pair; those of the spread, by s; x
-    after: Ints  # int64[points]: the next one to the right
-    bound: Floats  # float64[points]: the least that the sum can be between the two
-    next: Floats  # float64[points]: where that is
+    spot: Floats  # float64[6, points]: r; c and e of the pair; those of the e-process in s; x
+    after: Ints  # int64[points]: the next point to the right
+    bound: Floats  # float64[points]: lower bound of the sum between the two
+    next: Floats  # float64[points]: place of that bound
 
     def over_variances(
         self, lead: float, low: float, high: float, degrees: float, enough: float
     ) -> tuple[float, float]:
-        """The least over all r, from below, and the x of the smallest value that was met.
+        """Return the minimum over all r, from below, and the x of the smallest value found.
 
-        The pair is at least a linear function of r, the spread at least one of r^2, whose slope is
-        negative: between two points, and where the larger of two such functions changes, the sum
-        is concave, so that it is least at one of these.
+        The mixture of the pair is at least a linear function of r, and the e-process at least one
+        of r^2 with negative slope: between two points, and where the larger of two such functions
+        changes, the sum is concave, so that it is least at one of these. The search ends early at a
+        bound that exceeds `enough`.
         """
         spot, x = self.spot, min(max(0.5 * lead, low), high)
         first, last = math.sqrt(min(SMALLEST / degrees, 0.5)), math.sqrt(LARGEST)
@@ -269,7 +274,7 @@ class VarianceKernel(NamedTuple):
     def set_point(
         self, p: int, r: float, lead: float, low: float, high: float, degrees: float, x: float
     ) -> float:
-        """The p-th point; a value that is not below the sum there."""
+        """Compute the p-th point; return a value that is not below the sum there."""
         spot = self.spot
         c, e, value, x = touch(self.row, self.sided, lead, low, high, r, x)
         spread, slope = spreading(self.ratio, degrees, r * r)
@@ -278,7 +283,7 @@ class VarianceKernel(NamedTuple):
         return value + spread
 
     def between(self, p: int, q: int) -> None:
-        """The least that the sum can be between two points, and where."""
+        """Compute a lower bound of the sum between two points, and its place."""
         spot = self.spot
         c, e, f, h = spot[1, p], spot[2, p], spot[3, p], spot[4, p]
         self.bound[p], self.next[p] = math.inf, spot[0, p]
@@ -297,6 +302,7 @@ class VarianceKernel(NamedTuple):
 
 
 def variance_part(sided: Floats, ratio: Floats | None = None) -> VarianceKernel:
+    """Return the kernel for scales with these sides."""
     return VarianceKernel(
         np.zeros((9, sided.shape[1])),
         sided,
@@ -308,7 +314,7 @@ def variance_part(sided: Floats, ratio: Floats | None = None) -> VarianceKernel:
     )
 
 
-SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
+SPREAD = 0.5  # h of the mixture over a variance: 1/variance ~ Gamma(h, h) around the true one
 
 
 @compilable
@@ -317,45 +323,46 @@ class VarianceBound(Protocol):
 
     @property
     def believed(self) -> Floats:
-        """Those with which the rules work: the rewards' own."""
+        """The variances that the rewards estimate, with which sampling rules work."""
 
     @property
     def variance(self) -> Floats:
-        """One per arm; infinity where nothing is known yet."""
+        """The bound of each arm, infinite while nothing is known."""
 
     def update_bound(self, stats: Statistics) -> None:
-        """Bring `variance` up to date."""
+        """Update `variance`."""
 
 
 class KnownVarianceBound(NamedTuple):
-    """Variances that are known."""
+    """Known variances in the role of bounds."""
 
     variance: Floats
     believed: Floats
 
     def update_bound(self, stats: Statistics) -> None:
-        pass
+        """Do nothing: the variances are known."""
 
     def unit(self, stats: Statistics) -> float:
-        """In what means are counted."""
+        """Return 1, the unit in which means are counted."""
         return 1.0
 
 
 class UnknownVarianceBound(NamedTuple):
-    """Upper bounds on variances, for all t at once.
+    """Upper bounds on variances, valid for all t at once (Theorem 3 of docs/thresholds.md).
 
-    V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h /
-    (Gamma(h) (h + v/2)^(h + m/2)) is a martingale that begins at 1, so v is below the root at which
-    it equals d / delta with probability delta / d only.
+    Let V = sum (x - mean)^2 of N values, v = V / variance and m = N - 1. Then exp(v/2) Gamma(h +
+    m/2) h^h / (Gamma(h) (h + v/2)^(h + m/2)) is a martingale that begins at 1, so v is below the
+    root at which it equals d / delta with probability at most delta / d.
     """
 
     bar: float  # ln(d / delta)
-    done: Floats  # N for which `root` is right
+    done: Floats  # N for which `root` was computed
     root: Floats  # v
     variance: Floats
     believed: Floats
 
     def update_bound(self, stats: Statistics) -> None:
+        """Update the bounds of the arms whose counts have changed."""
         for a in range(self.variance.size):
             if stats.counts[a] != self.done[a]:
                 self.done[a] = stats.counts[a]
@@ -367,11 +374,12 @@ class UnknownVarianceBound(NamedTuple):
 
 
 class PluginKernel(NamedTuple):
-    """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value
-    on.
+    """The likelihood ratio at the estimated variances, without a penalty.
+
+    An arm counts from its second value on.
     """
 
-    few: float  # with so many values or fewer, an arm does not count
+    few: float  # an arm with at most this many values does not count
 
     def update_penalty(
         self,
@@ -382,6 +390,7 @@ class PluginKernel(NamedTuple):
         weight: Floats,
         fee: Floats,
     ) -> float:
+        """Write the counts as weights, and no penalties."""
         for a in range(fee.size):
             weight[a] = stats.counts[a] if stats.counts[a] > self.few else 0.0
             fee[a] = 0.0
@@ -390,11 +399,11 @@ class PluginKernel(NamedTuple):
 
 @jitable
 def least_chi_square(m: float, level: float) -> float:
-    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none
-    yet, never above the root.
+    """Return the v below m at which the martingale of a variance exceeds exp(level).
 
-    With p = h + m/2 and h + v/2 = p (1 - y) its logarithm is p (-y - ln(1 - y)) less what does not
-    depend on v: nothing cancels.
+    The result is 0 if there is none yet, and never above the root. With p = h + m/2 and h + v/2 = p
+    (1 - y) the logarithm of the martingale is p (-y - ln(1 - y)) less terms that do not depend on
+    v, so nothing cancels.
     """
     if m <= 0.0:
         return 0.0
@@ -405,10 +414,10 @@ def least_chi_square(m: float, level: float) -> float:
     edge = 1.0 - h / power  # v = 0
     if goal <= 0.0 or excess(-edge, 1.0 - edge) <= goal:
         return 0.0
-    y = min(math.sqrt(2.0 * goal), edge)  # beyond the root
+    y = min(math.sqrt(2.0 * goal), edge)  # above the root
     for _ in range(
         200
-    ):  # Newton on a convex, rising function from the right: it stays on the right
+    ):  # Newton's method on a convex, rising function stays to the right of the root
         step = (excess(-y, 1.0 - y) - goal) * (1.0 - y) / y
         if not step > 1e-13 * y:
             break
@@ -416,12 +425,13 @@ def least_chi_square(m: float, level: float) -> float:
     return max(2.0 * (power * (1.0 - y) - h) * (1.0 - 1e-13), 0.0)
 
 
-VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
+VARIANCE_SHARE = 0.1  # share of delta for the bounds on unknown variances
 
 
 def spreads_of(
     problem: Problem, deltas: Sequence[float], kernel: ProblemKernel
 ) -> KnownVarianceBound | UnknownVarianceBound | PooledVarianceKernel:
+    """Return the bounds on the variances of a problem."""
     d = problem.d
     if problem.rewards.variance_known:
         variance = problem.rewards.sub_gaussian_scale(d) ** 2
@@ -435,10 +445,10 @@ def spreads_of(
 
 
 def estimated_variance(problem: Problem, threshold: Threshold) -> Stopping:
-    """The stylised threshold, with estimated variances."""
-    watch = penalised(problem, lambda kernel: PluginKernel(1.0))
+    """Return the stylised threshold at estimated variances, a heuristic."""
+    make_kernel = penalised(problem, lambda kernel: PluginKernel(1.0))
     why = Message(
         "stylised-variances",
         "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it",
     )
-    return Stopping("stylised", threshold, watch, Validity(False, why))
+    return Stopping("stylised", threshold, make_kernel, Validity(False, why))

@@ -1,8 +1,8 @@
-"""The clock that leases and deadlines go by: one for all who share a study.
+"""The clock that leases and deadlines go by: one for all clients that share a study.
 
-That of the server, where the storage is one. A file has the clock of the machine that holds it, for
-that is whose time the file system writes beside a file whenever it is touched. So nobody's own
-clock takes a round from somebody else, or ends a study; who is off is told.
+For a server it is the server's clock. For a file it is the clock of the machine that holds the
+file, because the file system stamps a file with that time whenever the file is touched. So a wrong
+clock of one client neither takes a round from another client nor ends a study; the client is told.
 """
 
 import platform
@@ -10,12 +10,12 @@ import time
 
 from .._messages import Message
 
-now = time.time  # seconds since 1970, as this machine has it
-OFF = 60.0  # seconds by which a clock may be off before that is said
+now = time.time  # seconds since 1970 by this machine's clock
+OFF = 60.0  # seconds by which a clock may be wrong without a message
 
 
 def off(theirs: float) -> Message | None:
-    """What is to be said of this machine's clock, if anything; theirs: the storage's."""
+    """Return a message if this machine's clock differs much from the storage's, `theirs`."""
     seconds = now() - theirs
     if abs(seconds) <= OFF:
         return None

@@ -1,5 +1,6 @@
-"""What databases and their drivers say, as sentences with a remedy: the same for studies and for
-campaigns, but for what each of them advises.
+"""Errors of databases and their drivers, as messages with a remedy.
+
+The messages are the same for studies and for campaigns; each of the two brings its own advice.
 """
 
 import errno
@@ -23,7 +24,7 @@ KINDS = {  # by SQLite's codes, without their details
     sqlite3.SQLITE_CORRUPT: "damaged",
     sqlite3.SQLITE_NOTADB: "damaged",
 }
-UNOPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)  # and SQLite does not say why
+UNOPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)  # SQLite gives no reason with these
 STATES = {  # by the first characters of PostgreSQL's codes
     "55P03": "busy",
     "40003": "unreachable",  # whether it was committed is not known
@@ -37,7 +38,7 @@ STATES = {  # by the first characters of PostgreSQL's codes
     "08": "unreachable",
     "57P": "unreachable",
 }
-WORDS = {  # in what a server's driver says; the first that fits
+WORDS = {  # in the text of a server driver's error; the first that fits counts
     "busy": ("locked", "lock timeout", "busy"),
     "unwritable": ("readonly", "read-only", "unable to open", "permission"),
     "full": ("full", "i/o", "no space"),
@@ -48,7 +49,7 @@ LEFT_OUT = "what it says is left out, because it quotes what may be secret"
 
 
 class StorageAdvice(NamedTuple):
-    """What to do about a failure; `{timeout}` and `{copy}` are spelt as people type them."""
+    """Remedies by kind of failure; `{timeout}` and `{copy}` are rendered as users type them."""
 
     busy: str
     unwritable: str
@@ -56,13 +57,26 @@ class StorageAdvice(NamedTuple):
     damaged: str
     unreachable: str
     refused: str
-    gone: str  # the file itself
-    parted: str  # what SQLite has put beside it
+    gone: str  # the file itself is gone
+    parted: str  # a file that SQLite has put beside it is gone
 
 
 def kind_of(error: BaseException, lost: bool = False) -> str:
-    """busy, collided, spent (files), unwritable, full, damaged, unreachable, refused, or "other":
-    then SQLite could not do what was asked with what stands in the file. lost: a connection was.
+    """Classify an error of a database or its driver.
+
+    Parameters
+    ----------
+    error : BaseException
+        The error of the driver.
+    lost : bool
+        True if the connection was lost.
+
+    Returns
+    -------
+    str
+        ``"busy"``, ``"collided"``, ``"spent"`` (no file descriptors are left), ``"unwritable"``,
+        ``"full"``, ``"damaged"``, ``"unreachable"``, ``"refused"`` or ``"other"``: SQLite could
+        not do what was asked with the content of the file.
     """
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", None)
@@ -71,7 +85,7 @@ def kind_of(error: BaseException, lost: bool = False) -> str:
                 return "spent"
             return KINDS.get(code & 0xFF, "other")
         misused = isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError)
-        return "other" if misused else "damaged"  # Python cannot read what stands there
+        return "other" if misused else "damaged"  # Python cannot read the content
     state = getattr(error, "sqlstate", None)
     if state:
         found = next((kind for code, kind in STATES.items() if state.startswith(code)), "refused")
@@ -84,7 +98,7 @@ def kind_of(error: BaseException, lost: bool = False) -> str:
 
 
 def files_spent() -> bool:
-    """Whether this process, or the machine, has as many files open as it may."""
+    """Return True if this process, or the machine, has as many files open as it may."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -95,8 +109,20 @@ def files_spent() -> bool:
 def failure(
     where: str, kind: str, said: str, advice: StorageAdvice, seconds: float = 0.0
 ) -> StoreError:
-    """where: what is shown of the file or the server. seconds: how long it was waited for. said: by
-    the database, or LEFT_OUT.
+    """Return the error for a failure.
+
+    Parameters
+    ----------
+    where : str
+        The file or server as it may be shown.
+    kind : str
+        Kind of the failure, see `kind_of`.
+    said : str
+        Text of the driver's error, or `LEFT_OUT` if it must not be shown.
+    advice : StorageAdvice
+        Remedies.
+    seconds : float
+        How long the call waited.
     """
     why = " ".join(said.split())
     if kind == "busy":
@@ -132,8 +158,18 @@ def failure(
 
 
 def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreError:
-    """A file that is no longer where it was opened, or (tail) what belongs beside it. stored: it
-    was noticed after the transaction had ended.
+    """Return the error for a file that is no longer where it was opened.
+
+    Parameters
+    ----------
+    where : str
+        The file.
+    tail : str
+        Ending of the file beside it that is gone; empty if the file itself is gone.
+    stored : bool
+        True if this was noticed after the transaction had ended.
+    advice : StorageAdvice
+        Remedies.
     """
     so = ", so {stored:what was given just now counts as not stored|nothing was stored}"
     if tail:
@@ -146,11 +182,13 @@ def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreErr
 
 
 def other_version(where: str, theirs: int, ours: int) -> StoreError:
+    """Return the error for a file of another version of the schema."""
     text = "{where} was made by another version of combgame (schema {theirs}, here {ours})"
     remedy = "install that version, or name another file"
     return StoreError("other-version", text, remedy=remedy, where=where, theirs=theirs, ours=ours)
 
 
 def foreign(where: str) -> StoreError:
+    """Return the error for a file that this package did not write."""
     text = "{where} is another program's SQLite file, or is for something else"
     return StoreError("foreign-file", text, remedy="name another file", where=where)

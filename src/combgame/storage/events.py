@@ -1,7 +1,7 @@
-"""What happens to a study, line by line. Events are only ever added; everything else is computed
-from them.
+"""Events of a study, chained by checksums.
 
-Checksums of what is stored, so that damage and changes are noticed.
+Events are only ever appended; everything else is computed from them. The checksums reveal damage
+and changes.
 """
 
 import gc
@@ -18,7 +18,7 @@ from ..errors import StoreError, invalid_argument
 
 
 def checksum(*parts: str | bytes, digits: int = 64) -> str:
-    """Hex digits of all parts in their order.
+    """Return the checksum of all parts in their order as hex digits.
 
     >>> checksum("a", "b") == checksum("ab") != checksum("ba")
     True
@@ -32,47 +32,69 @@ def checksum(*parts: str | bytes, digits: int = 64) -> str:
 
 
 class Event(NamedTuple):
-    """One line of a study's history: created, asked, told, failed, retracted, observed, extended,
-    certified or closed. What its `data` have, and what it does, is said in one place:
-    `study.ledger`.
+    """One entry of a study's history.
+
+    Attributes
+    ----------
+    seq : int
+        Number of the event: 1, 2, 3, ...
+    kind : str
+        ``created``, ``asked``, ``told``, ``failed``, ``retracted``, ``observed``, ``extended``,
+        ``certified`` or ``closed``.
+    timestamp : float
+        Seconds since 1970.
+    round : int, optional
+        The round that the event belongs to.
+    client : str, optional
+        The person or instrument that caused the event.
+    reason : str, optional
+        The reason that the client gave.
+    data : dict
+        Details; `combgame.lab.history` documents them by kind.
+    version : str
+        Version of combgame that wrote the event; empty for events from before this was recorded.
     """
 
-    seq: int  # 1, 2, 3, ...
+    seq: int
     kind: str
-    timestamp: float  # seconds since 1970
+    timestamp: float
     round: int | None = None
     client: str | None = None
     reason: str | None = None
     data: dict[str, Any] = {}  # noqa: RUF012  (never written to)
-    version: str = ""  # of combgame, which wrote it; "": it is from before events said so
+    version: str = ""
 
 
 ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def compact(data: Any) -> str:
+    """Return data as JSON without spaces."""
     return ENCODER.encode(data)
 
 
 def chain_hash(before: str, event: Event) -> str:
-    """A checksum of an event and of all that came before it: what is stored cannot be damaged or
-    changed unnoticed.
+    """Return a checksum of an event and of all events before it.
 
-    >>> seal("", Event(1, "closed", 0.0)) == seal("", Event(1, "closed", 1.0))
+    It reveals any damage or change of what is stored.
+
+    >>> chain_hash("", Event(1, "closed", 0.0)) == chain_hash("", Event(1, "closed", 1.0))
     False
     """
     return seal_of(before, compact(event if event.version else event[:-1]))
 
 
 def seal_of(before: str, said: str) -> str:
-    """The seal of an event of which `compact` says this: the first 16 digits of its checksum, by
-    the shortest way, as hundreds of thousands are checked at once.
+    """Return the first 16 digits of the checksum of an event that `compact` has written.
+
+    The function takes the shortest way, because hundreds of thousands of events are checked at
+    once.
     """
     return sha256((before + said).encode()).hexdigest()[:16]
 
 
 class ChainedEvent(NamedTuple):
-    """An event as it is stored. said: what `compact` said of it, where that was stored too."""
+    """An event as it is stored; `said` is its text by `compact`, if that was stored too."""
 
     event: Event
     seal: str
@@ -83,8 +105,9 @@ HEAD = re.compile(r"([1-9]\d{0,17}):([0-9a-f]{16})")
 
 
 def last_hash(events: Iterable[Event]) -> str:
-    """The number and the seal of the last event, such as 17:8d969eef6ecad3c2: whoever has noted it
-    finds out if something is missing.
+    """Return the number and the checksum of the last event, such as 17:8d969eef6ecad3c2.
+
+    A reader who has noted it can find out later whether events are missing.
     """
     number, last = 0, ""
     for event in events:
@@ -93,7 +116,7 @@ def last_hash(events: Iterable[Event]) -> str:
 
 
 def check_head(events: list[Event], head: str, name: str) -> None:
-    """Whether the history still goes through the head that somebody noted."""
+    """Raise an error unless the history still contains the head that a reader noted."""
     parts = HEAD.fullmatch(head.strip()) if isinstance(head, str) else None
     if parts is None:
         what = "a number and a seal as `status` shows them, such as '17:8d969eef6ecad3c2'"
@@ -116,8 +139,10 @@ def check_head(events: list[Event], head: str, name: str) -> None:
 
 @contextmanager
 def no_collecting() -> Iterator[None]:
-    """While very many objects are made that all stay, looking for garbage among them, again and
-    again, would take longer than making them.
+    """Suspend garbage collection.
+
+    While very many objects are made that all stay, repeated searches for garbage among them would
+    take longer than making them.
     """
     on = gc.isenabled()
     gc.disable()
@@ -129,7 +154,7 @@ def no_collecting() -> Iterator[None]:
 
 
 def checked(stored: list[ChainedEvent], name: str, before: str = "") -> list[Event]:
-    """The events, each as it was stored; before: the seal of the one before the first."""
+    """Verify and return events; `before` is the checksum of the event before the first."""
     events = []
     for one in stored:
         event, sealed, said = one
@@ -141,8 +166,9 @@ def checked(stored: list[ChainedEvent], name: str, before: str = "") -> list[Eve
 
 
 def verify_hash(before: str, stored: ChainedEvent, name: str) -> None:
+    """Raise an error unless an event is what was stored."""
     event, sealed, said = stored
-    # as it was written, which is quicker to check; or, written otherwise, the same event
+    # the stored text is quicker to check; a different text may still describe the same event
     if (said is None or seal_of(before, said) != sealed) and chain_hash(before, event) != sealed:
         text = (
             "study {name!r}: event {event} is not what was stored, because the file is damaged or "

@@ -1,6 +1,8 @@
-"""PostgreSQL as it is used here: whatever its own settings say, a transaction sees what others have
-committed, is on disk when it has ended, and nobody waits for ever, neither for another client nor
-for a server that has stopped answering.
+"""Connections to PostgreSQL.
+
+Whatever the server's settings are, a transaction sees what others have committed, is on disk when
+it has ended, and no client waits for ever, neither for another client nor for a server that has
+stopped answering.
 """
 
 import math
@@ -10,12 +12,13 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import StaticPool
 
-LOOK = 0.1  # seconds between two looks at whether the server has said something
-GRACE = 0.5  # seconds beyond the timeout: the server may say first what it has waited for
+LOOK = 0.1  # seconds between two checks for an answer of the server
+GRACE = 0.5  # seconds beyond the timeout, so that the server may report first what it waited for
 MOST = 2**31 - 1  # milliseconds that PostgreSQL can count
 
 
 def postgres_engine(url: URL, timeout: float) -> Engine:
+    """Return an engine with one connection; `timeout` is in seconds."""
     made = create_engine(
         url,
         poolclass=StaticPool,
@@ -29,15 +32,17 @@ def postgres_engine(url: URL, timeout: float) -> Engine:
     @event.listens_for(made, "do_connect")
     def connects(dialect: Any, record: Any, words: Any, options: Any) -> Any:
         if dialect.driver != "psycopg":
-            return None  # as that driver does it
+            return None  # the driver connects in its own way
         return attentive(dialect.dbapi, timeout).connect(*words, **options)
 
     return made
 
 
 def settings(timeout: float) -> str:
-    """What the server is told of a session. A lock timeout of 0 would be none at all. What a client
-    has given up ends there too, if much later: reading a long history is no reason to stop.
+    """Return the settings of a session on the server.
+
+    A lock timeout of 0 would mean no timeout at all. A statement that a client has given up ends on
+    the server too, but much later, because reading a long history must not be cut off.
 
     >>> settings(0.0005).split(" -c ")[:2]
     ['-c lock_timeout=1', 'statement_timeout=60000']
@@ -57,7 +62,7 @@ def settings(timeout: float) -> str:
 
 
 def patience(timeout: float) -> dict[str, int]:
-    """What the driver is told: how long to wait for a connection, and when it counts as lost."""
+    """Return the driver's limits for waiting for a connection and for a lost connection."""
     return {
         "connect_timeout": max(math.ceil(min(timeout, MOST)), 1),
         "keepalives": 1,
@@ -73,19 +78,19 @@ def _seconds(timeout: float, most: int = 60) -> int:
 
 
 def attentive(driver: Any, timeout: float) -> Any:
-    """psycopg's class of connections, but for one thing: a server that says nothing for longer than
-    the timeout counts as lost, and the connection is closed.
+    """Return a subclass of psycopg's connection that gives up a silent server.
+
+    A connection whose server sends nothing for longer than the timeout is closed.
     """
-    most = math.ceil((timeout + GRACE) / LOOK)  # looks, and no clock: a paused process has time
+    # the class counts checks instead of reading a clock, so that a paused process does not give up
+    most = math.ceil((timeout + GRACE) / LOOK)
 
     class Attentive(driver.Connection):  # type: ignore[misc]
         def wait(self, gen: Any, interval: float = LOOK, *more: Any, **named: Any) -> Any:
             return super().wait(self._watched(gen), LOOK, *more, **named)
 
         def _watched(self, gen: Any) -> Any:
-            """The same generator: it yields what it waits for, and is sent what is ready; 0 is
-            nothing.
-            """
+            """Forward the generator, which yields what it waits for and is sent what is ready."""
             ready, silent = None, 0
             while True:
                 try:

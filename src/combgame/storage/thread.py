@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 
 def thread_busy(name: str, seconds: float) -> StoreError:
+    """Return the error for a study that another thread has been using too long."""
     text = (
         "study {name!r}: another thread of this process has been using it for {seconds:g} seconds"
     )
@@ -53,8 +54,8 @@ class Job(Generic[T]):
         return self._taken.acquire(blocking=False)
 
     def wait(self, seconds: float = -1.0) -> bool:
-        """Wait until it is over; whether it is."""
-        # an interrupt may come between the two, and leave the lock to whoever waits next
+        """Wait until the call is over; return False if the time has passed first."""
+        # an interrupt may come between the two lines and leave the lock to the next waiter
         if not self._done and self._over.acquire(timeout=seconds):
             self._over.release()
         return self._done
@@ -74,8 +75,8 @@ class Job(Generic[T]):
 class Worker:
     """Makes calls in a thread of its own, one after the other.
 
-    The thread ends when the worker is garbage. It is a daemon: a process that ends waits for
-    nothing, as whatever was acknowledged is on disk.
+    The thread ends when the worker is garbage-collected. It is a daemon: a process that ends does
+    not wait for it, because everything that was acknowledged is on disk.
     """
 
     def __init__(self, name: str, seconds: float) -> None:
@@ -89,10 +90,10 @@ class Worker:
             self._thread = None
 
     def run(self, call: Callable[[], T]) -> T:
-        """Make a call and return what it returns; at most the timeout passes until it begins.
+        """Make a call and return its result; the call begins within the timeout.
 
-        A signal's exception is raised when a call that has begun has ended; a second one at once,
-        and the call ends without anybody who waits for it.
+        The exception of a signal is raised when a call that has begun has ended. A second one is
+        raised at once, and the call then ends without a waiting caller.
         """
         if self.inside or self._alone:
             return call()
@@ -110,7 +111,7 @@ class Worker:
         return job.result()
 
     def begin(self, call: Callable[[], T]) -> Job[T]:
-        """Have a call made that nobody waits for."""
+        """Schedule a call without waiting for it."""
         job = Job(call)
         if self._alone:
             job.make()
@@ -120,12 +121,12 @@ class Worker:
 
     @property
     def inside(self) -> bool:
-        """Whether this is its thread."""
+        """True in the worker's own thread."""
         return threading.current_thread() is self._thread
 
     @property
     def _alone(self) -> bool:
-        """Whether there is no such thread (any more)."""
+        """True if the worker has no thread (any more)."""
         return self._thread is None or sys.is_finalizing()
 
     def __del__(self) -> None:

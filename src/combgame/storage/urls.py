@@ -1,7 +1,6 @@
-"""The URL of a storage: what it says, and how much of it is shown.
+"""Parse the URL of a storage, and show as much of it as is not secret.
 
-A URL may hold a password, also where it is not a URL after all: no sentence shows one as it was
-given.
+A URL may hold a password, and so may a malformed URL: no message shows one as it was given.
 """
 
 import re
@@ -28,6 +27,7 @@ ESCAPED = "in a password, @ is written %40, : %3A and / %2F"
 
 
 def parse(url: str) -> URL:
+    """Parse a URL of SQLite or PostgreSQL."""
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
@@ -39,11 +39,11 @@ def parse(url: str) -> URL:
         or (backend == "sqlite" and not parsed.database)
     ):
         raise not_a_url(url)
-    if backend == "sqlite" and "?" in url:  # what follows would be left out, be it name or option
+    if backend == "sqlite" and "?" in url:  # the rest would be dropped, be it name or option
         text = "storage has something after a ?, but a file has no options"
         remedy = "leave that out, or, where it belongs to the name of the file, write the ? as %3F"
         raise InputError("url-question", text, remedy=remedy)
-    if backend == "sqlite" and not parsed.host:  # of SQLAlchemy, only 2.1 unquotes it
+    if backend == "sqlite" and not parsed.host:  # only SQLAlchemy 2.1 unquotes it
         parsed = parsed.set(database=unquote(url.partition(":///")[2]))
     # the rest of a password would be taken for a host
     if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":
@@ -52,7 +52,7 @@ def parse(url: str) -> URL:
 
 
 def url_of(path: str) -> str:
-    """A file as a URL.
+    """Return the URL of a file.
 
     >>> url_of("50%?.db"), file_of(parse(url_of("50%?.db")))
     ('sqlite:///50%25%3F.db', '50%?.db')
@@ -61,7 +61,9 @@ def url_of(path: str) -> str:
 
 
 def not_a_url(url: str) -> InputError:
-    """It says as much of the text as cannot be a secret: all of it, its beginning, or nothing.
+    """Return an error that shows the part of the text that cannot be secret.
+
+    That part is all of the text, its scheme, or nothing.
 
     >>> for url in ("lab.db", "postgres://u:secret@host/lab", "u:secret@host"):
     ...     print(not_a_url(url).arguments)
@@ -87,19 +89,19 @@ def not_a_url(url: str) -> InputError:
 
 
 def file_of(url: URL) -> str | None:
-    """The SQLite file; None for servers, and for what SQLite keeps in memory."""
+    """Return the SQLite file; None for servers, and for databases in memory."""
     path = str(url.database)
     return None if url.get_backend_name() != "sqlite" or path.startswith(":") else path
 
 
 def absolute(url: URL) -> URL:
-    """A folder that the process moves to later does not matter."""
+    """Make a file's path absolute, so that the process may change its working directory."""
     path = file_of(url)
     return url if path is None else url.set(database=str(Path(path).absolute()))
 
 
 def shown(url: URL) -> str:
-    """Without a password, and without the options, where it may stand too."""
+    """Render a URL without its password and its options, which may contain the password too."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     return URL.create(
@@ -108,7 +110,7 @@ def shown(url: URL) -> str:
 
 
 def quotes_secret(url: URL, error: DBAPIError) -> bool:
-    """Whether a driver says something that may be a password."""
+    """Return True if a driver's error quotes text that may be a password."""
     options = [
         one
         for key, value in url.query.items()

@@ -1,4 +1,4 @@
-"""Collections of sets of arms, one per file."""
+"""Collections of sets of arms, one kind per module."""
 
 from .almost_all import AlmostAllSets
 from .arms import Arms
@@ -6,10 +6,9 @@ from .base import PolytopeGeometry, StructureBase
 from .integer_program import IntegerProgram
 from .listed import Listed
 from .matchings import Matchings
-from .networks import grid_network, line_network
 from .oracle import Oracle
 from .partition import Partition
-from .paths import Paths
+from .paths import Paths, grid_network, line_network
 from .subsets import Subsets
 from .trees import SpanningTrees
 

@@ -1,33 +1,30 @@
 """Sums of exp(<1_A, score>) over all sets A of a structure, in closed form.
 
-Sums over spanning trees: Kirchhoff's determinant by eliminating one node after the other,
-without a subtraction, in logs.
+**Spanning trees.** Kirchhoff's determinant is computed by eliminating one node after the other,
+without a subtraction, in logarithms. Let a node v have edges of weights w_1, w_2, ... with sum D.
+Eliminating v gives each pair of neighbours an edge of weight w_i w_j / D beside their own (the
+star-mesh transformation, a step of Cholesky's on the Laplacian), and Z = D Z'. No small weight
+drowns in a large one. Backwards, let P'_ij be the probabilities of the edges of the reduced graph.
+Then V_ij = P'_ij times the share of w_i w_j / D in the weight of the edge is the probability of the
+new edge, P'_ij - V_ij is that of the old one, and that of an edge of v is P_iv = sum_j V_ij - (w_i
+/ D) (sum_{j<k} V_jk - 1). This is w_i times the effective resistance R_iv = 1 / D + sum_j R'_ij w_j
+/ D - sum_{j<k} R'_jk w_j w_k / D^2. Its terms are at most the number of nodes, so this one
+subtraction loses only rounding.
 
-A node v whose edges have the weights w_1, w_2, ... with sum D goes, and each pair of neighbours
-gets an edge of w_i w_j / D beside their own (the star-mesh transformation, a step of Cholesky's on
-the Laplacian): Z = D Z'. No small weight drowns in a large one. Backwards, from the chances P'_ij
-of the reduced graph's edges: V_ij = P'_ij times the share of w_i w_j / D in their weight is the
-chance of the new edge, P'_ij - V_ij that of the old one, and that of v's edges is P_iv = sum_j V_ij
-- (w_i / D) (sum_{j<k} V_jk - 1): the effective resistance R_iv = 1 / D + sum_j R'_ij w_j / D -
-sum_{j<k} R'_jk w_j w_k / D^2, times w_i. Its terms are at most the number of nodes, so what this
-one subtraction loses is rounding.
-
-Sums over all sets of k arms: the elementary symmetric polynomials e_k of the weights w_a =
-exp(score_a), by their ratios.
-
-With e_j those of the arms a, a + 1, ..., g_a(j) = e_j / e_{j-1} obeys
+**All sets of k arms.** The sums are elementary symmetric polynomials e_k of the weights w_a =
+exp(score_a), computed by their ratios. With e_j those of the arms a, a + 1, ..., the ratio g_a(j) =
+e_j / e_{j-1} obeys
     g_a(j) = (g_{a+1}(j) + w_a) g_{a+1}(j-1) / (g_{a+1}(j-1) + w_a),
-and the chance that a is taken, given that j of the arms from a on are, is w_a / (g_{a+1}(j) + w_a).
-Only sums, products and quotients of positive numbers, and g is between the least weight over d and
-the sum of all: no under- or overflow, and nothing is lost (relative errors add up: g falls in j, so
-the elasticities of the recursion sum to at most 1). All marginals cost O(d k).
+and the probability that arm a is taken, given that j of the arms from a on are taken, is w_a /
+(g_{a+1}(j) + w_a). Only sums, products and quotients of positive numbers occur, and g lies between
+the least weight divided by d and the sum of all weights. So nothing overflows or underflows, and no
+digits are lost (relative errors add up: g decreases in j, so the elasticities of the recursion sum
+to at most 1). All marginals cost O(d k).
 
-Sums over the paths of a diagram: a structure whose sets are the ways from a source to a sink,
-each step with one arm or none.
-
-Z = sum over paths of exp(sum of scores), backwards in logs: V(v) = ln sum_e exp(score_e +
-V(head_e)). The chance of a step, given that the path is at its tail, is exp(score_e + V(head_e) -
-V(v)); forwards, chances multiply.
+**Paths of a diagram.** The sets of the structure are the paths from a source to a sink, where each
+step takes one arm or none. Z = sum over paths of exp(sum of scores) is computed backwards in
+logarithms: V(v) = ln sum_e exp(score_e + V(head_e)). The probability of a step, given that the path
+is at its tail, is exp(score_e + V(head_e) - V(v)). Forwards, probabilities multiply.
 """
 
 import math
@@ -41,14 +38,17 @@ from ..engine.state import Floats, Ints
 
 
 class DiagramKernel(NamedTuple):
-    """Nodes are numbered in topological order, source first, sink last."""
+    """A diagram whose paths are the sets of a structure.
 
-    first: Ints  # int64[nodes + 1]: where the steps that leave a node begin
+    Nodes are numbered in topological order, the source first and the sink last.
+    """
+
+    first: Ints  # int64[nodes + 1]: the start of the steps that leave a node
     arm: Ints  # int64[steps]: the arm of a step; -1 for none
     head: Ints  # int64[steps]
     value: Floats  # scratch: float64[nodes]: V
     chance: Floats  # scratch: float64[steps]
-    flow: Floats  # scratch: float64[nodes]: the chance that a path meets the node
+    flow: Floats  # scratch: float64[nodes]: the probability that a path meets the node
 
     def marginals(self, score: Floats, out: Floats) -> float:
         last = self.first.size - 2
@@ -79,7 +79,7 @@ class DiagramKernel(NamedTuple):
 
 
 def diagram(leaving: Sequence[Sequence[tuple[int, int]]]) -> DiagramKernel:
-    """From the steps (arm, head) that leave each node.
+    """Return the diagram with the steps (arm, head) that leave each node.
 
     >>> marginal = np.zeros(2)
     >>> total = diagram([[(0, 1), (1, 1)], []]).marginals(np.log([1.0, 3.0]), marginal)
@@ -98,7 +98,7 @@ def diagram(leaving: Sequence[Sequence[tuple[int, int]]]) -> DiagramKernel:
 
 
 def prefix_tree(sets: Iterable[tuple[int, ...]]) -> list[list[tuple[int, int]]]:
-    """Listed sets as a diagram: a node for every beginning of a set.
+    """Return listed sets as a diagram with a node for every prefix of a set.
 
     >>> prefix_tree([(0, 1), (0, 2), (0,)])
     [[(0, 1), (0, 2)], [(1, 2), (2, 2)], []]
@@ -119,8 +119,9 @@ def prefix_tree(sets: Iterable[tuple[int, ...]]) -> list[list[tuple[int, int]]]:
 
 @jitable
 def logadd(edge: Floats, u: int, v: int, new: float) -> float:
-    """Add a weight e^new > 0 to the edge of u > v; its share in what they have now. (One
-    exponential for both.)
+    """Add a weight e^new > 0 to the edge of u > v, and return its share of their sum.
+
+    One exponential serves both.
     """
     old = edge[u, v]
     e = math.exp(-abs(old - new))
@@ -129,12 +130,14 @@ def logadd(edge: Floats, u: int, v: int, new: float) -> float:
 
 
 class KirchhoffKernel(NamedTuple):
+    """The weighted matrix-tree theorem for the spanning trees of a graph."""
+
     tail: Ints
     head: Ints
-    # scratch: float64[n, n], below the diagonal: ln of the weight between two nodes; then v's
-    # shares w_i / D
+    # scratch: float64[n, n], below the diagonal: the logarithm of the weight between two nodes;
+    # then the shares w_i / D of node v
     edge: Floats
-    added: Floats  # scratch: float64[n (n - 1) (n - 2) / 6]: per step, the new edges' shares
+    added: Floats  # scratch: float64[n (n - 1) (n - 2) / 6]: the shares of new edges, by step
     chance: Floats  # scratch: float64[n, n], below the diagonal: P
     degree: Floats  # scratch: float64[n]: sum_j V_ij
 
@@ -145,7 +148,7 @@ class KirchhoffKernel(NamedTuple):
                 edge[v, i] = -math.inf
         for a in range(score.size):
             logadd(edge, max(self.tail[a], self.head[a]), min(self.tail[a], self.head[a]), score[a])
-        for a in range(score.size):  # parallel edges share what their nodes get
+        for a in range(score.size):  # parallel edges share the probability of their pair of nodes
             out[a] = math.exp(
                 score[a] - edge[max(self.tail[a], self.head[a]), min(self.tail[a], self.head[a])]
             )
@@ -185,7 +188,7 @@ class KirchhoffKernel(NamedTuple):
 
 
 def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> KirchhoffKernel:
-    """The spanning trees of a connected graph without loops.
+    """Return the kernel for the spanning trees of a connected graph without loops.
 
     >>> chance = np.zeros(3)
     >>> triangle = kirchhoff(3, [0, 1, 2], [1, 2, 0])
@@ -204,8 +207,8 @@ def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> Kirchho
     )
 
 
-# scores farther than this from the k-th largest are cut: their arms are in, or out, but for a
-# chance below d e^-300
+# scores farther than this from the k-th largest are cut: except for a probability below d e^-300,
+# their arms are in, or out
 WIDE = 300.0
 
 
@@ -213,8 +216,9 @@ WIDE = 300.0
 def choose(
     score: Floats, members: Ints, k: int, weight: Floats, ratio: Floats, left: Floats, out: Floats
 ) -> float:
-    """ln e_k of the members' weights; out[members] = the chance that a set of k of them has the
-    arm.
+    """Return ln e_k of the weights of some arms, and write their probabilities.
+
+    ``out[members]`` becomes the probabilities that a set of k of the members contains each of them.
     """
     n = members.size
     if k == 0:
@@ -223,7 +227,9 @@ def choose(
         return 0.0
     for j in range(k):
         left[j] = -math.inf
-    for i in range(n):  # the k largest scores, descending: as many steps as the rest takes
+    for i in range(
+        n
+    ):  # insert into the k largest scores, in descending order: O(n k) like the rest
         new = score[members[i]]
         for j in range(k):
             if new > left[j]:
@@ -246,7 +252,7 @@ def choose(
             ratio[i, j] = (ratio[i + 1, j] + w) * (above / (above + w))  # g_a(j)
     for j in range(1, k + 1):
         total += math.log(ratio[0, j])
-    left[k] = 1.0  # the chance that j arms are still to be taken
+    left[k] = 1.0  # left[j]: the probability that j arms are still to be taken
     for i in range(n):
         w, chance = weight[i], 0.0
         for j in range(1, k + 1):
@@ -261,11 +267,11 @@ def choose(
 
 
 class SymmetricKernel(NamedTuple):
-    """Independent groups of arms, `sizes` of each: one group for `Subsets`."""
+    """Independent groups of arms with a fixed number taken from each; one group for `Subsets`."""
 
-    members: Ints  # arms, group after group
-    first: Ints  # int64[groups + 1]: where each group begins in `members`
-    sizes: Ints  # how many are taken of each
+    members: Ints  # the arms, group by group
+    first: Ints  # int64[groups + 1]: the start of each group in `members`
+    sizes: Ints  # the number of arms taken from each group
     weight: Floats  # scratch: float64[d]
     ratio: Floats  # scratch: float64[d + 1, max size + 1]: g
     left: Floats  # scratch: float64[max size + 1]
@@ -279,7 +285,7 @@ class SymmetricKernel(NamedTuple):
 
 
 def symmetric(groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> SymmetricKernel:
-    """`sizes` of the arms of each group.
+    """Return the kernel for sets with `sizes` arms of each group.
 
     >>> marginal = np.zeros(3)
     >>> total = symmetric([[0, 1, 2]], [2]).marginals(np.log([1.0, 2.0, 3.0]), marginal)

@@ -1,10 +1,9 @@
-"""Graphs as people have them: edge lists, networkx, rustworkx, SciPy sparse matrices. Arms are
-edges, in the order given.
+"""Graphs whose edges are the arms, and algorithms on them.
 
-Matroid partition for graphs (Edmonds 1965): as many edges as possible in k forests.
-
-The assignment problem by shortest augmenting paths with potentials (Kuhn, Munkres; Jonker and
-Volgenant): O(n^3).
+`read_graph` reads edge lists and the graphs of networkx, rustworkx and SciPy; arms are edges, in
+the order given. `forests` is matroid partition for graphs (Edmonds 1965). `assign` solves the
+assignment problem by shortest augmenting paths with potentials (Kuhn, Munkres; Jonker and
+Volgenant) in O(n^3).
 """
 
 import math
@@ -21,12 +20,13 @@ from ..errors import InputError
 
 
 def forests(nodes: int, tails: Sequence[int], heads: Sequence[int], k: int) -> list[set[int]]:
-    """k edge-disjoint forests with as many edges as possible together: augmenting paths of
-    exchanges.
+    """Return k edge-disjoint forests with as many edges as possible together.
+
+    The forests grow along augmenting paths of exchanges.
     """
     held: list[set[int]] = [set() for _ in range(k)]
     for new in range(len(tails)):
-        # edge -> (edge that pushes it out, the forest it leaves)
+        # maps an edge to (the edge that pushes it out, the forest that it leaves)
         came: dict[int, tuple[int, int] | None] = {new: None}
         queue, done = deque([new]), False
         while queue and not done:
@@ -58,7 +58,7 @@ def forests(nodes: int, tails: Sequence[int], heads: Sequence[int], k: int) -> l
 def _way(
     nodes: int, tails: Sequence[int], heads: Sequence[int], forest: set[int], u: int, v: int
 ) -> list[int] | None:
-    """The edges between two nodes in a forest; None if they are not joined."""
+    """Return the edges between two nodes in a forest; None if they are not joined."""
     at: dict[int, list[tuple[int, int]]] = {}
     for a in forest:
         at.setdefault(tails[a], []).append((heads[a], a))
@@ -82,11 +82,19 @@ def _way(
 
 @jitable
 def assign(cost: Floats, held: Ints, worth: Floats) -> None:
-    """Minimise the total cost: held[0, c + 1] becomes the row + 1 of column c; two more rows are
-    scratch.
+    """Minimise the total cost: held[0, c + 1] becomes 1 + the row of column c.
 
-    worth: float64[3, n + 1], from 1: the potentials of rows and columns, whose sum is the cost
-    where they meet, and never above it; scratch.
+    The two other rows of `held` are scratch.
+
+    Parameters
+    ----------
+    cost : ndarray of float64, shape (n, n)
+        The cost of each row in each column.
+    held : ndarray of int64, shape (3, n + 1)
+        The assignment is written into row 0.
+    worth : ndarray of float64, shape (3, n + 1)
+        Rows 0 and 1 receive, from index 1, the potentials of the rows and columns. Their sum equals
+        the cost of an assigned pair and never exceeds the cost of any pair. Row 2 is scratch.
     """
     n, u, v, least = cost.shape[0], worth[0], worth[1], worth[2]
     chosen, way, used = held[0], held[1], held[2]
@@ -119,20 +127,21 @@ def assign(cost: Floats, held: Ints, worth: Floats) -> None:
             at = way[at]
 
 
-ARROWS = {True: "->", False: "-"}  # in the name of an edge, by whether it has a direction
+ARROWS = {True: "->", False: "-"}  # in the names of directed and undirected edges
 
 
 class Graph(NamedTuple):
-    """Nodes by number, with their names; one arm per edge."""
+    """A graph: numbered nodes with names, and one arm per edge."""
 
-    nodes: tuple[Hashable, ...]  # in the order in which the edges meet them
+    nodes: tuple[Hashable, ...]  # in the order of their first appearance in the edges
     tails: tuple[int, ...]
     heads: tuple[int, ...]
-    names: tuple[str, ...]  # of the edges
+    names: tuple[str, ...]  # names of the edges
 
     def edges(self, directed: bool) -> tuple[tuple[Hashable, ...], ...]:
-        """What makes the same graph: its edges, with names unless those are the ones that they get
-        without.
+        """Return edges that make the same graph.
+
+        An edge has its name unless that is the name it would get without one.
         """
         ends = [(self.nodes[u], self.nodes[v]) for u, v in zip(self.tails, self.heads, strict=True)]
         usual = _names([(u, v, None) for u, v in ends], ARROWS[directed])
@@ -152,13 +161,14 @@ class Graph(NamedTuple):
         )
 
     def numbers(self) -> tuple[tuple[int, int], ...]:
-        """The edges between the numbers of the nodes."""
+        """Return the edges as pairs of node numbers."""
         return tuple(zip(self.tails, self.heads, strict=True))
 
 
 def reordered(graph: Graph, order: Ints) -> Graph:
-    """The same graph with the edges in another order, and the nodes in the order in which those
-    meet them.
+    """Return the same graph with its edges in another order.
+
+    The nodes are numbered by their first appearance in the new order.
     """
     number: dict[int, int] = {}
     tails, heads = (tuple(ends[a] for a in order) for ends in (graph.tails, graph.heads))
@@ -194,21 +204,30 @@ def _check_direction(what: str, wanted: bool, directed: bool) -> None:
 
 
 def read_graph(edges: Any, what: str, directed: bool) -> Graph:
-    """Edges from a list of (tail, head) or (tail, head, name), or from somebody else's graph
-    object.
+    """Return the graph given by an edge list or by a graph object.
+
+    Parameters
+    ----------
+    edges : list or graph
+        A list of (tail, head) or (tail, head, name), or a networkx, rustworkx or SciPy sparse
+        graph.
+    what : str
+        Name of the structure, for error messages.
+    directed : bool
+        True if the edges must have a direction.
     """
     nodes: list[Hashable] = []
     triples: list[tuple[Any, Any, str | None]]
-    if hasattr(edges, "tocoo"):  # SciPy sparse: an entry is an edge, explicit zeros too
+    if hasattr(edges, "tocoo"):  # SciPy sparse: every stored entry is an edge, even a zero
         matrix = edges.tocoo()
         pairs = [(int(u), int(v)) for u, v in zip(matrix.row, matrix.col, strict=True)]
-        if not directed:  # one entry or two, above or below the diagonal: the same edge
+        if not directed:  # entries above and below the diagonal are the same edge
             pairs = sorted({(min(u, v), max(u, v)) for u, v in pairs})
         triples = [(u, v, None) for u, v in pairs]
         nodes = list(range(max(matrix.shape)))
     elif hasattr(edges, "edge_list"):  # rustworkx
         _check_direction(what, directed, hasattr(edges, "in_degree"))
-        # numbers keep holes where nodes were removed
+        # removed nodes leave gaps in the numbers
         labels = {i: edges[i] for i in edges.node_indices()}
         values = list(labels.values())
         if not all(isinstance(x, Hashable) and x is not None for x in values) or len(
@@ -261,7 +280,7 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
 
 
 def _names(triples: Sequence[tuple[Any, Any, str | None]], arrow: str) -> tuple[str, ...]:
-    """Names of edges, no two of them the same."""
+    """Return distinct names of the edges."""
     names: dict[str, None] = {}
     seen: dict[str, int] = {}
     for u, v, name in triples:

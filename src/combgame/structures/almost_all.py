@@ -1,6 +1,4 @@
-"""The paper's needle in a haystack: every non-empty set that does not contain the needle, and the
-needle itself.
-"""
+"""The needle in a haystack of the paper: every non-empty set without the needle, and the needle."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,13 +22,17 @@ from .geometry import needle_psi
 
 
 class AlmostAllSetsKernel(NamedTuple):
+    """The linear oracle for almost all sets."""
+
     needle: Fixed  # 0/1
-    size: int  # of the needle
+    size: int  # number of arms of the needle
     flips: FlipWorkspace  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """All positive scores; if that contains the needle, without the needle's least arm, or the
-        needle alone.
+        """Write all positive scores, unless they contain the needle.
+
+        If they do, write the better of two sets: the positive scores without the arm of the needle
+        that has the least score, and the needle alone.
         """
         d, total, pin, weakest, held, top = score.size, 0.0, 0.0, -1, 0, -1
         for a in range(d):
@@ -45,7 +47,7 @@ class AlmostAllSetsKernel(NamedTuple):
             if (self.needle[a] < 0.5 or self.size > 1) and (top < 0 or score[a] > score[top]):
                 top = a  # the best single arm that is not the needle
         some = total > 0.0
-        if held == self.size:  # the positive ones contain the needle
+        if held == self.size:  # the positive scores contain the needle
             out[weakest] = 0.0
             total -= score[weakest]
             some = False
@@ -63,7 +65,7 @@ class AlmostAllSetsKernel(NamedTuple):
                 out[a] = self.needle[a]
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """Uniform: fair coins, again if they show no set of the structure."""
+        """Draw a uniformly random set: toss a fair coin per arm until the result is a set."""
         while True:
             held, others = 0, 0
             for a in range(out.size):
@@ -85,8 +87,10 @@ class AlmostAllSetsKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        """One arm joins or leaves, two change places, or the needle is one of the two: a search
-        pruned by a certified bound.
+        """Find the nearest set by a search that a certified bound prunes.
+
+        Adjacent sets differ in that one arm joins or leaves or two arms change places, or the
+        needle is one of the two.
         """
         most, arms, sign = math.inf, self.flips.arms, self.flips.sign
         if not self.free(rewards, mean, weight, best, rival, alternative):
@@ -102,8 +106,9 @@ class AlmostAllSetsKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> bool:
-        """Whether a set is at no distance because it differs in an arm that has no weight and may
-        go anywhere; it is written.
+        """Write a set at distance zero, and return whether there is one.
+
+        Such a set differs from the best one in an arm that has no weight and may take any mean.
         """
         d, score, large = best.size, self.flips.price, 0.0
         for a in range(d):
@@ -127,10 +132,18 @@ class AlmostAllSetsKernel(NamedTuple):
 
 @frozen
 class AlmostAllSets(StructureBase):
-    """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and
-    the needle; d: how many arms there are, or their names.
+    """Every non-empty set of arms that does not contain the needle, and the needle itself.
 
-    >>> AlmostAllSets(7, needle=0).size()
+    Parameters
+    ----------
+    d : int or sequence of str
+        The number of arms, or their names.
+    needle : int, str or iterable of these, default=0
+        The needle: an arm or a set of arms.
+
+    Examples
+    --------
+    >>> AlmostAllSets(7, needle=0).n_sets()
     64
     """
 
@@ -146,22 +159,27 @@ class AlmostAllSets(StructureBase):
         self.needle = tuple(sorted(int(a) for a in pins))
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         return {
             "d": self.arm_names or self.d,
             "needle": self.needle if len(self.needle) > 1 else self.needle[0],
         }
 
     def kernel(self) -> AlmostAllSetsKernel:
+        """Return the linear oracle for almost all sets."""
         needle = np.zeros(self.d)
         needle[list(self.needle)] = 1.0
         return AlmostAllSetsKernel(needle, len(self.needle), make_flips(needle))
 
     def without_labels(self) -> "AlmostAllSets":
+        """Return the same sets without names of the arms."""
         return self if self.arm_names is None else AlmostAllSets(self.d, self.needle)
 
     def gibbs(self) -> DiagramKernel:
-        """Arm after arm, the needle's first, in at most three states: its arms are all taken so
-        far, none is taken, or neither.
+        """Return the sums by a diagram over the arms, the arms of the needle first.
+
+        At each arm the diagram has at most three states: all arms of the needle so far are taken,
+        no arm is taken, or neither.
         """
         pins, d = len(self.needle), self.d
         order = [*self.needle, *(a for a in range(d) if a not in self.needle)]
@@ -188,13 +206,15 @@ class AlmostAllSets(StructureBase):
         return diagram(leaving)
 
     def union_bound(self) -> ListedUnionBound | None:
-        """Every other set, if they are few."""
+        """Return the differences to every other set, if there are at most SOME sets."""
         return every(self.to_list(), self.d) if self.n_sets() <= SOME else None
 
     def permuted(self, order: Ints) -> "AlmostAllSets":
+        """Return the structure with the permuted needle."""
         return AlmostAllSets(self.d, np.argsort(order)[list(self.needle)].tolist())
 
     def n_sets(self) -> int:
+        """Return 2^d - 2^(d - size of the needle)."""
         return (1 << self.d) - (1 << (self.d - len(self.needle)))
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -204,30 +224,34 @@ class AlmostAllSets(StructureBase):
                     yield chosen
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given arms are the needle, or a non-empty set without it."""
         chosen = sorted_arms(arms, self.d)
         if not chosen:
             return False
         return chosen == self.needle or not set(self.needle) <= set(chosen)
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Two sets: all but one arm of the needle, and the needle."""
+        """Return two sets: the needle, and all arms but one arm of the needle."""
         if len(self.needle) == self.d:
             return [self.needle]
         return [tuple(a for a in range(self.d) if a != self.needle[0]), self.needle]
 
     def relevant_arms(self) -> set[int]:
+        """Return all arms."""
         return set(range(self.d))
 
     def max_size(self) -> int:
+        """Return the larger of d - 1 and the size of the needle."""
         return max(self.d - 1, len(self.needle))
 
     def max_difference(self) -> int:
-        """The needle against all the others."""
+        """Return d: the needle and the set of all other arms differ in every arm."""
         return self.d
 
     def geometry(self) -> PolytopeGeometry:
-        """Exact with one needle; with more, psi and phi are those of the cube, a placeholder
-        (docs/algorithms.md).
+        """Return the geometry, which is exact if the needle is a single arm.
+
+        Otherwise psi and phi are those of the cube, as a placeholder (docs/algorithms.md).
         """
         exact = len(self.needle) == 1
         psi = needle_psi(self.d) if exact else 1.0

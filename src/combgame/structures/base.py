@@ -1,5 +1,6 @@
-"""What a structure tells about itself before anything is played; its `part` does the work in the
-round.
+"""The base class of structures (collections of sets of arms) and helpers that structures share.
+
+A structure describes its sets; its `kernel` does the work in the rounds.
 """
 
 import math
@@ -19,37 +20,68 @@ from ..errors import InputError, TooManySetsError, check_int, invalid_argument
 
 
 class PolytopeGeometry(NamedTuple):
-    """The polytope conv{1_A} as LLOO sees it (Garber and Hazan 2015): mu = psi * diameter / phi.
+    """Constants of the polytope conv{1_A} that determine the step sizes of LLOO.
 
-    With the polytope written as {A1 x = b1, A2 x <= b2}: phi is the smallest positive slack b2 - A2
-    x at a vertex, psi the largest spectral norm of a matrix of rank(A2) independent rows of A2.
+    The polytope is written as {A1 x = b1, A2 x <= b2} [1]_.
+
+    Parameters
+    ----------
+    diameter : float
+        The largest Euclidean distance between two vertices.
+    psi : float
+        The largest spectral norm of a matrix of rank(A2) independent rows of A2.
+    phi : float
+        The smallest positive slack b2 - A2 x at a vertex.
+    exact : bool
+        False if the diameter or psi come from a greedy approximation.
+
+    References
+    ----------
+    .. [1] Garber and Hazan. *A Linearly Convergent Variant of the Conditional Gradient Algorithm
+       under Strong Convexity, with Applications to Online and Stochastic Optimization*.
+       arXiv:1301.4666, 2015.
     """
 
     diameter: float
     psi: float
     phi: float
-    exact: bool  # False: the diameter or psi come from a greedy approximation
+    exact: bool
 
     @property
     def mu(self) -> float:
+        """Return psi * diameter / phi."""
         return self.psi * self.diameter / self.phi
 
 
 class Neighbourhood(NamedTuple):
-    """If a set I is not the best, B, there is a better J for which I xor J is one of some sets that
-    B fixes.
+    """The differences that a proved threshold must cover.
+
+    If a set I is not the best set B, there is a better set J for which I xor J is one of some sets
+    that B fixes.
     """
 
-    max_size: int  # arms of such a difference, at most
-    n_differences: int  # of differences, at most
-    is_swap: bool  # each is one arm of I, which B lacks, and one that I lacks, which B has
+    max_size: int  # upper bound on the number of arms of such a difference
+    n_differences: int  # upper bound on the number of differences
+    is_swap: bool  # each consists of one arm of I that B lacks and one arm of B that I lacks
 
 
 class StructureBase(Description):
-    """A collection of sets of the arms 0..d-1. Subclasses describe; `part` computes."""
+    """The base class of structures: collections of sets of the arms 0..d-1.
+
+    A subclass describes its sets; the kernel that `kernel` returns computes with them. A subclass
+    implements at least `kernel`, `n_sets`, `__iter__`, `contains`, `covering`, `relevant_arms`,
+    `max_size`, `max_difference` and `geometry`.
+
+    Attributes
+    ----------
+    d : int
+        The number of arms.
+    arm_names : tuple of str or None
+        The names of the arms, if names were given instead of a number of arms.
+    """
 
     d: int
-    arm_names: tuple[str, ...] | None = None  # the arms, where names were given instead of a number
+    arm_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         original = vars(self).get("_original")
@@ -70,59 +102,102 @@ class StructureBase(Description):
         )
 
     def kernel(self) -> LinearOracle:
-        """The verbs of `protocols.LinearOracle`, with fresh scratch arrays."""
+        """Return a kernel with the verbs of `LinearOracle` and fresh scratch arrays.
+
+        Returns
+        -------
+        LinearOracle
+            The kernel for the structure as a collection of actions.
+        """
         raise NotImplementedError
 
     def n_sets(self) -> int | None:
-        """The number of sets, exactly; None where it is not known."""
+        """Return the exact number of sets.
+
+        Returns
+        -------
+        int or None
+            The number of sets; None if it is not known.
+        """
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """All sets, each as ascending arms."""
+        """Iterate over all sets, each with its arms in ascending order."""
         raise NotImplementedError
 
     def contains(self, arms: Iterable[int]) -> bool:
-        """Whether this is one of the sets."""
+        """Return whether some arms form one of the sets.
+
+        Parameters
+        ----------
+        arms : iterable of int
+            The indices of the arms, in any order.
+
+        Returns
+        -------
+        bool
+            True if the arms are one of the sets.
+        """
         raise NotImplementedError
 
     def covering(self) -> list[tuple[int, ...]]:
-        """As few sets as possible that together observe every arm that any set observes."""
+        """Return sets that together contain every arm that any set contains.
+
+        Returns
+        -------
+        list of tuple of int
+            As few sets as possible, each with its arms in ascending order.
+        """
         raise NotImplementedError
 
     def observable_arms(self) -> set[int]:
-        """The arms that are in some set."""
+        """Return the arms that are in at least one set."""
         return {a for chosen in self.covering() for a in chosen}
 
     def relevant_arms(self) -> set[int]:
-        """The arms in which two sets differ: those that matter when the structure is asked
-        about.
+        """Return the arms in which two sets differ.
+
+        These are the arms that matter if the sets are the answers of a problem.
         """
         raise NotImplementedError
 
     def max_size(self) -> int:
-        """K: the size of the largest set."""
+        """Return K, the size of the largest set."""
         raise NotImplementedError
 
     def max_difference(self) -> int:
-        """d_0: the largest number of arms in which two sets differ."""
+        """Return d_0, the largest number of arms in which two sets differ."""
         raise NotImplementedError
 
     def geometry(self) -> PolytopeGeometry:
+        """Return the constants of the polytope that LLOO needs."""
         raise NotImplementedError
 
     def answer_kernel(self) -> LinearOracle:
-        """The part that is used when the structure is asked about; the same one unless the two need
-        different things.
+        """Return the kernel for the structure as a collection of answers.
+
+        It is the same as `kernel` unless answers need another one.
         """
         return self.kernel()
 
     def gibbs(self) -> GibbsDistribution:
-        """The verb of `protocols.GibbsDistribution`, with fresh scratch arrays; a sentence where sums over
-        all sets have no closed form.
+        """Return a kernel with the verb of `GibbsDistribution` and fresh scratch arrays.
 
+        Returns
+        -------
+        GibbsDistribution
+            The kernel.
+
+        Raises
+        ------
+        InputError
+            If sums over all sets have no closed form.
+
+        Examples
+        --------
         >>> from combgame import Arms
         >>> chance = np.zeros(2)
-        >>> total = Arms(2).ensemble().marginals(np.log([1.0, 3.0]), chance)
+        >>> total = Arms(2).gibbs().marginals(np.log([1.0, 3.0]), chance)
         >>> round(math.exp(total), 9), chance.round(9).tolist()
         (4.0, [0.25, 0.75])
         """
@@ -135,54 +210,91 @@ class StructureBase(Description):
         )
 
     def permuted(self, order: Ints) -> "StructureBase | None":
-        """The same sets with arm order[i] called i, made as if they had been given so; None: that
-        cannot be done.
+        """Return the same sets with arm ``order[i]`` called i, as if they had been given like that.
 
-        Ties and coverings are decided by numbers. A run draws its numbers at random, so that those
-        of the user decide nothing. A subclass has to say it anew.
+        Ties and coverings are decided by indices. A run draws a permutation of the arms, so that
+        the indices of the user decide nothing. A subclass must override this method again, even if
+        its parent does.
+
+        Parameters
+        ----------
+        order : ndarray of int64, shape (d,)
+            A permutation of the arms.
+
+        Returns
+        -------
+        StructureBase or None
+            The permuted structure; None if the structure cannot be permuted.
         """
         return None
 
     def without_labels(self) -> "StructureBase":
-        """The same sets of the same arms, without what is only a name, such as those of nodes:
-        itself, where there are none.
+        """Return the same sets without names, such as those of arms or nodes.
+
+        Returns
+        -------
+        StructureBase
+            The structure itself if it has no names.
         """
         return self
 
     def n_sets_bound(self) -> int:
-        """At least the number of sets: what a proved threshold needs to know."""
+        """Return an upper bound on the number of sets, for a proved threshold."""
         number = self.n_sets()
         return 2**self.d if number is None else number
 
     def max_difference_bound(self) -> int:
-        """At least d_0: what a proved threshold needs to know."""
+        """Return an upper bound on d_0, for a proved threshold."""
         return self.max_difference()
 
     def neighbourhood(self) -> Neighbourhood:
-        """What a proved threshold must cover. Here J = B, the best: one difference for every other
-        set.
+        """Return the differences that a proved threshold must cover.
+
+        The default takes J = B, the best set: one difference for every other set.
         """
         return Neighbourhood(self.max_difference_bound(), self.n_sets_bound() - 1, False)
 
     def n_gaining_differences(self) -> int:
-        """The number of differences, at most, if J must gain its share of what I lacks: what
-        `epsilon` needs.
+        """Return an upper bound on the number of differences in which J gains its share.
+
+        The share is that of the arms that I lacks. `epsilon` needs this number.
         """
         return self.neighbourhood().n_differences
 
     def union_bound(self) -> UnionBound | None:
-        """The differences of `Neighbourhood` one by one, each with a share of delta; None: not known, or
-        too many.
+        """Return the differences of `Neighbourhood` one by one, each with a share of delta.
+
+        Returns
+        -------
+        UnionBound or None
+            None if the differences are not known or too many.
         """
         return None
 
-    # ---- what follows from the above
+    # ---- methods that follow from those above
 
     def to_list(self, limit: int = 100_000) -> list[tuple[int, ...]]:
-        """All sets, unless there are more than `limit`.
+        """Return all sets.
 
+        Parameters
+        ----------
+        limit : int, default=100_000
+            The largest number of sets to return.
+
+        Returns
+        -------
+        list of tuple of int
+            The sets, each with its arms in ascending order.
+
+        Raises
+        ------
+        TooManySetsError
+            If there are more than `limit` sets.
+
+        Examples
+        --------
         >>> from combgame import Subsets
-        >>> Subsets(3, 2).sets()
+        >>> Subsets(3, 2).to_list()
         [(0, 1), (0, 2), (1, 2)]
         """
         number, limit = self.n_sets(), check_int("limit", limit, 1, of="sets", most=sys.maxsize - 1)
@@ -200,8 +312,20 @@ class StructureBase(Description):
         )
 
     def argmax(self, scores: Iterable[float]) -> tuple[int, ...]:
-        """The set with the largest sum of scores, ties by index.
+        """Return the set with the largest sum of scores.
 
+        Parameters
+        ----------
+        scores : iterable of float, shape (d,)
+            One finite score per arm.
+
+        Returns
+        -------
+        tuple of int
+            The arms in ascending order. Ties are decided by the indices of the arms.
+
+        Examples
+        --------
         >>> from combgame import Subsets
         >>> Subsets(4, 2).argmax([0.1, -2.0, 0.5, 0.3])
         (2, 3)
@@ -223,8 +347,24 @@ class StructureBase(Description):
         return arms_of(out)
 
     def random_covering(self, rng: Random) -> list[tuple[int, ...]]:
-        """Random sets without replacement until every observable arm has been seen (the paper's
-        random covering).
+        """Draw random sets without replacement until every observable arm is covered.
+
+        This is the random covering of the paper.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        list of tuple of int
+            The sets, in the order in which they were drawn.
+
+        Raises
+        ------
+        InputError
+            If random sets do not reach an arm.
         """
         missing, sets, kernel, out = (
             self.observable_arms(),
@@ -254,9 +394,9 @@ class StructureBase(Description):
 
 
 def sorted_arms(arms: Any, d: int) -> tuple[int, ...] | None:
-    """What was given as a set of arms, ascending; None if it is none of the arms 0..d-1.
+    """Return a set of arms in ascending order; None if it is not a set of the arms 0..d-1.
 
-    >>> distinct([2, 0], 3), distinct([0, 0], 3), distinct([3], 3), distinct([True], 3)
+    >>> sorted_arms([2, 0], 3), sorted_arms([0, 0], 3), sorted_arms([3], 3), sorted_arms([True], 3)
     ((0, 2), None, None, None)
     """
     given = check_list("arms", arms, "a list of arms, such as [0, 2]", of="contains")
@@ -267,13 +407,15 @@ def sorted_arms(arms: Any, d: int) -> tuple[int, ...] | None:
 
 
 def is_arm(arm: Any, d: int) -> bool:
+    """Return whether a value is one of the arms 0..d-1."""
     whole_number = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
     return whole_number and 0 <= int(arm) < d
 
 
 def hypersimplex(d: int, size: int) -> PolytopeGeometry:
-    """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2
-    min(size, d - size) arms.
+    """Return the geometry of {0 <= x <= 1, sum x = size}.
+
+    The rows are +-e_a, so psi = phi = 1. Two sets differ in at most 2 min(size, d - size) arms.
     """
     return PolytopeGeometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
 
@@ -281,8 +423,16 @@ def hypersimplex(d: int, size: int) -> PolytopeGeometry:
 def greedy_covering(
     structure: StructureBase, go_on: Callable[[], object] = bool
 ) -> list[tuple[int, ...]]:
-    """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as
-    many as needed. go_on: called before each, and may raise.
+    """Return a covering with at most ln(d) + 1 times as many sets as needed.
+
+    Each step takes the set with the most arms that are still missing.
+
+    Parameters
+    ----------
+    structure : StructureBase
+        The structure to cover.
+    go_on : callable
+        It is called before each step and may raise an error.
     """
     kernel, missing, out = structure.kernel(), np.ones(structure.d), np.zeros(structure.d)
     sets = []
@@ -291,15 +441,17 @@ def greedy_covering(
         with own_errors():
             kernel.argmax(missing, out)
         if not (out * missing).any():
-            break  # no set has any of the arms that are left
+            break  # no set contains any of the remaining arms
         sets.append(arms_of(out))
         missing[out > 0.5] = 0.0
     return sets
 
 
 def max_difference_estimate(structure: StructureBase) -> int:
-    """A lower estimate of d_0 by climbing: from a set, the farthest one is one oracle call away
-    (scores 1 outside, -1 inside).
+    """Return a lower estimate of d_0 by hill climbing.
+
+    One oracle call finds the set that differs most from a given set (scores 1 outside it, -1
+    inside).
     """
     kernel, most, there = structure.kernel(), 0, np.zeros(structure.d)
     for start in structure.covering()[:8]:

@@ -1,5 +1,6 @@
-"""The geometry of conv{1_A} for LLOO when no description of the polytope is given (Garber and Hazan
-2015).
+"""The geometry of conv{1_A} for LLOO, computed without a description of the polytope.
+
+The constants are those of Garber and Hazan (2015); see `PolytopeGeometry`.
 """
 
 import math
@@ -12,10 +13,10 @@ from ..engine.state import Floats
 
 
 def facets(vertices: Floats, dimension: int) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Unit facet normals of the hull (in coordinates of its affine span) and the slacks of all
-    vertices.
+    """Return the unit facet normals of the hull, and the slacks of all vertices.
 
-    (None, None) where the hull has more than `dimension` dimensions, or fewer than 1.
+    The normals are in coordinates of the affine span. The result is (None, None) if the hull has
+    more than `dimension` dimensions, or fewer than 1.
     """
     shifted = vertices - vertices[0]
     _, values, basis = np.linalg.svd(shifted, full_matrices=False)
@@ -34,8 +35,9 @@ def facets(vertices: Floats, dimension: int) -> tuple[Floats, Floats] | tuple[No
 
 
 def greedy_psi(rows: Floats) -> float:
-    """The largest spectral norm of rank(rows) independent rows, greedily: add the row that raises
-    it most.
+    """Return the largest spectral norm of rank(rows) independent rows, found greedily.
+
+    Each step adds the row that raises the norm most.
     """
     rank = int(np.linalg.matrix_rank(rows))
     chosen: list[int] = []
@@ -54,7 +56,9 @@ def greedy_psi(rows: Floats) -> float:
 
 
 def exact_psi(rows: Floats) -> float:
-    """The largest spectral norm of rank(rows) independent rows, by trying all of them: for few.
+    """Return the largest spectral norm of rank(rows) independent rows, by trying all choices.
+
+    This is possible for few rows only.
 
     >>> round(exact_psi(needle_rows(5)), 9) == round(1 + math.sqrt(4), 9)
     True
@@ -68,9 +72,10 @@ def exact_psi(rows: Floats) -> float:
 
 
 def needle_rows(d: int) -> Floats:
-    """The facets A2 of almost all sets with one needle y, the last arm here: the pyramid with apex
-    1_y over the cube of the others without its origin. x >= 0, y >= 0, x_a + y <= 1, sum x + y >=
-    1.
+    """Return the facets A2 of almost all sets with a single needle y, here the last arm.
+
+    The polytope is the pyramid with apex 1_y over the cube of the other arms without its origin: x
+    >= 0, y >= 0, x_a + y <= 1, sum x + y >= 1.
     """
     n = d - 1
     cube = np.hstack([np.eye(n), np.ones((n, 1))])
@@ -78,21 +83,22 @@ def needle_rows(d: int) -> Floats:
 
 
 def needle_psi(d: int) -> float:
-    """psi of almost all sets with one needle.
+    """Return psi of almost all sets with a single needle.
 
-    The n = d - 1 rows e_a + e_y and the row -1 have the Gram matrix [[I + J, -2], [-2, d]], whose
+    The n = d - 1 rows e_a + e_y and the row -1 have the Gram matrix [[I + J, -2], [-2, d]]. Its
     largest eigenvalue belongs to the plane of (1, ..., 1, 0) and the last axis: d + 2 sqrt(n) = (1
-    + sqrt(n))^2. They are independent from n = 2 on. That no other choice does better is not
-    proved: all choices were tried for d up to 8, and for d = 12, 20 and 30 those with at most two
+    + sqrt(n))^2. The rows are independent for n >= 2. It is not proved that no other choice does
+    better: all choices were tried for d up to 8, and for d = 12, 20 and 30 those with at most two
     doubled arms, up to a permutation of the arms (tests/unit/structures).
     """
     return 1.0 + math.sqrt(d - 1.0) if d > 2 else 1.0
 
 
 def tree_rows(nodes: int, edges: Sequence[tuple[int, int]]) -> Floats:
-    """A description A2 of the spanning trees of a small graph (Edmonds): x >= 0, and x(E(S)) <= |S|
-    - 1 for every set S of nodes, but all, on which the graph is connected and stays so without any
-    one of them.
+    """Return a description A2 of the spanning trees of a small graph (Edmonds).
+
+    It consists of x >= 0 and x(E(S)) <= |S| - 1 for every proper subset S of the nodes on which the
+    graph is connected and stays connected without any one node.
     """
     rows = [-row for row in np.eye(len(edges))]
     for size in range(2, nodes):
@@ -100,7 +106,7 @@ def tree_rows(nodes: int, edges: Sequence[tuple[int, int]]) -> Floats:
             if _biconnected(chosen, edges):
                 inside = [u in chosen and v in chosen for u, v in edges]
                 rows.append(np.array(inside, dtype=float))
-    return np.unique(np.abs(rows), axis=0)  # a sign changes no norm
+    return np.unique(np.abs(rows), axis=0)  # signs do not change norms
 
 
 def _biconnected(nodes: tuple[int, ...], edges: Sequence[tuple[int, int]]) -> bool:

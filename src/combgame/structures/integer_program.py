@@ -1,4 +1,4 @@
-"""The 0/1 points of linear constraints, by HiGHS through SciPy."""
+"""The 0/1 points of linear constraints, found by HiGHS through SciPy."""
 
 import math
 import time
@@ -24,19 +24,39 @@ from ._nearest.bracketing import BracketingStructure
 from .base import greedy_covering, sorted_arms
 from .relabel import figure, renumbered, some_arms
 
-CALLS = 10  # times the limit of one call, for all calls that make a programme
+CALLS = 10  # limit for all calls that make a programme, in units of the limit of one call
 
 
 @frozen
 class IntegerProgram(BracketingStructure):
     """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
 
-    The empty set is left out: there is nothing to play in it.
+    Parameters
+    ----------
+    constraints : tuple or list of tuples
+        One (matrix, lower, upper) or a list of them. Bounds may be infinite.
+    d : int
+        The number of arms.
+    exact : bool, default=False
+        As answers: True closes the bracket around the nearest alternative by enumeration (see
+        `Oracle`).
+    time_limit : float, default=60.0
+        Seconds that one call of the solver may take. All calls that make the structure may take ten
+        times as long.
 
-    `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An
-    infeasible programme is an error when it is made; a solver that runs into `time_limit` (seconds
-    per call; ten times as many for all calls while it is made) is an error, never a wrong set.
+    Raises
+    ------
+    InputError
+        If the programme is infeasible.
+    OracleError
+        If the solver exceeds the time limit; it never returns a wrong set.
 
+    Notes
+    -----
+    The empty set is left out, because it contains nothing to play.
+
+    Examples
+    --------
     >>> budget = IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], 0.0, 4.0), d=4)
     >>> budget.argmax([0.6, 0.4, 0.3, 0.2])
     (0, 3)
@@ -55,17 +75,18 @@ class IntegerProgram(BracketingStructure):
         parts = [self._row(one) for one in several] or [
             (np.zeros((0, self.d)), np.zeros(0), np.zeros(0))
         ]
-        # one matrix, its lower and upper bounds
+        # one matrix with its lower and upper bounds
         self._given = tuple(np.concatenate(of) for of in zip(*parts, strict=True))
         self._arrange()
 
     def _arrange(self) -> None:
         matrix, low, high = self._given
         size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
-        # rows of one size: the solver's tolerance is absolute
+        # rows are scaled to one size, because the tolerance of the solver is absolute
         scaled = (matrix / size[:, None], low / size, high / size)
         self._rows = [scaled] if len(matrix) else []
-        self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))  # not empty
+        # no set is empty
+        self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))
         self._covering = self._checked_covering()
 
     def _row(self, one: Any) -> tuple[Floats, Floats, Floats]:
@@ -92,6 +113,7 @@ class IntegerProgram(BracketingStructure):
         return invalid_argument("a constraint", one, what, d=self.d, of="IntegerProgram")
 
     def permuted(self, order: Ints) -> "IntegerProgram":
+        """Return the same constraints with permuted columns."""
         matrix, low, high = self._given
         given = (matrix[:, order], low, high)
         new: IntegerProgram = renumbered(
@@ -109,8 +131,10 @@ class IntegerProgram(BracketingStructure):
             raise
 
     def _patient(self) -> Callable[[], None]:
-        """Raises once many calls of the solver, each within its limit, have taken too long: what is
-        asked of a programme before anything is played takes up to two calls for each arm.
+        """Return a function that raises an error once all calls together have taken too long.
+
+        Making a programme takes up to two calls of the solver for each arm, each within its own
+        limit.
         """
         began, most = time.monotonic(), CALLS * self.time_limit
 
@@ -129,6 +153,7 @@ class IntegerProgram(BracketingStructure):
         return go_on
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         matrix, low, high = (some.tolist() for some in self._given)
         said = (tuple(map(tuple, matrix)), tuple(low), tuple(high)) if matrix else ()
         return {
@@ -142,7 +167,7 @@ class IntegerProgram(BracketingStructure):
         return f"IntegerProgram(<{len(self._given[0])} constraints>, {self.d})"
 
     def solve(self, score: Floats) -> Floats:
-        """The best set, or a sentence."""
+        """Return the best set as a 0/1 vector; raise an error if there is none."""
         solved = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
         if solved is None:
             raise OracleError(
@@ -156,14 +181,18 @@ class IntegerProgram(BracketingStructure):
     def solve_within(
         self, score: Floats, inside: Floats, outside: Floats
     ) -> tuple[Floats, float] | None:
-        """The best set with some arms forced in and some out, and what the solver says no such set
-        exceeds; None if there is none.
+        """Return the best set with some arms forced in and some forced out.
+
+        Returns
+        -------
+        (ndarray, float) or None
+            The set, and an upper bound of the solver on the score of any such set; None if there is
+            no such set.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        scale = (
-            float(np.abs(score).max()) or 1.0
-        ) / 1e6  # the solver's gap is absolute, 1e-6: this makes it 1e-12 of the largest
+        # the gap of the solver is 1e-6, absolute; scaling makes it 1e-12 of the largest score
+        scale = (float(np.abs(score).max()) or 1.0) / 1e6
         solved = milp(
             -score / scale,
             integrality=np.ones(self.d),
@@ -198,17 +227,18 @@ class IntegerProgram(BracketingStructure):
         ) if most is not None and math.isfinite(most) else top
 
     def _feasible(self, x: Floats) -> bool:
-        slack = 1e-9 * self.d  # rounding; every row has entries of at most 1
+        slack = 1e-9 * self.d  # for rounding, since every row has entries of at most 1
         return all(
             bool(np.all(rows @ x >= low - slack) and np.all(rows @ x <= high + slack))
             for rows, low, high in self._rows
         )
 
     def kernel(self) -> CallbackKernel:
+        """Return a kernel that calls the solver."""
         return callback_part(self.solve, self.d)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """All of them, arm by arm, each branch checked by the solver."""
+        """Iterate over all sets, arm by arm; the solver checks each branch."""
 
         def grow(fixed: Sequence[float]) -> Iterator[tuple[int, ...]]:
             wish = np.array([1.0 if x else -1.0 for x in fixed] + [0.0] * (self.d - len(fixed)))
@@ -224,15 +254,17 @@ class IntegerProgram(BracketingStructure):
         return grow([])
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given arms satisfy the constraints."""
         chosen = sorted_arms(arms, self.d)
         return bool(chosen) and self._feasible(vector(chosen or (), self.d))
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Greedy: at most ln(d) + 1 times as many as needed."""
+        """Return a greedy covering: at most ln(d) + 1 times as many sets as needed."""
         return list(self._covering)
 
     @some_arms
     def relevant_arms(self) -> set[int]:
+        """Return the arms that are in some set but not in every set."""
         arms, go_on = set(), self._patient()
         for a in self.observable_arms():
             go_on()
@@ -244,4 +276,5 @@ class IntegerProgram(BracketingStructure):
 
     @figure
     def max_size(self) -> int:
+        """Return the size of the largest set, found by the solver."""
         return int(self.solve(np.ones(self.d)).sum())

@@ -1,4 +1,4 @@
-"""An explicit list of sets, of any sizes."""
+"""An explicit list of sets of any sizes."""
 
 import math
 from collections import Counter
@@ -19,21 +19,24 @@ from .base import PolytopeGeometry, StructureBase, is_arm, sorted_arms
 from .geometry import facets, greedy_psi
 from .relabel import figure, renumbered
 
-EXACT_COVER_SETS = (
-    500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
-)
-EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
-EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
+EXACT_COVER_SETS = 500  # sets up to which the covering is minimal
+# facets are computed up to this dimension of the hull and this many sets; above, LLOO uses the
+# geometry of the cube 0 <= x <= 1
+EXACT_HULL = 9
+EXACT_HULL_SETS = 200
 
 
 class ListedKernel(NamedTuple):
-    members: Fixed  # float64[n, d]
-    alive: Floats  # float64[n]: 1, or 0 for a set that is no longer considered (see eliminating.py)
+    """The linear oracle for a list of sets, which looks at all of them."""
+
+    members: Fixed  # float64[n, d]: 0/1
+    alive: Floats  # float64[n]: 1, or 0 for a set that was eliminated
     arms: Ints  # scratch
     sign: Floats
     trial: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
+        """Write the set with the largest sum of scores, the first one among equals."""
         top, value = -1, 0.0
         for k in range(self.members.shape[0]):
             if self.alive[k] > 0.5:
@@ -47,6 +50,7 @@ class ListedKernel(NamedTuple):
             out[a] = self.members[top, a]
 
     def sample(self, rng: Random, out: Floats) -> None:
+        """Draw a uniformly random set of the list."""
         n = self.members.shape[0]
         k = min(int(rng.random() * n), n - 1)
         for a in range(out.size):
@@ -61,7 +65,7 @@ class ListedKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        """Every other set of the list; infinity if there is none."""
+        """Find the closest of all other sets of the list; return infinity if there is none."""
         closest, value = -1, math.inf
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
@@ -79,14 +83,24 @@ class ListedKernel(NamedTuple):
 
 
 def listed_part(members: Floats) -> ListedKernel:
+    """Return the kernel for the rows of a 0/1 matrix."""
     n, d = members.shape
     return ListedKernel(members.copy(), np.ones(n), np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
 
 
 @frozen
 class Listed(StructureBase):
-    """Exactly these sets of the arms 0..d-1; d: how many there are, or their names.
+    """An explicit list of sets.
 
+    Parameters
+    ----------
+    sets : sequence of iterables of int or str
+        The sets, each given by its arms.
+    d : int or sequence of str
+        The number of arms, or their names.
+
+    Examples
+    --------
     >>> Listed([[0, 1], [1, 2], [2]], d=3).argmax([0.0, 1.0, 2.0])
     (1, 2)
     """
@@ -155,26 +169,29 @@ class Listed(StructureBase):
             row[list(chosen)] = 1.0
 
     def permuted(self, order: Ints) -> "Listed":
-        """The list is sorted: an order of its own would decide ties."""
+        """Return the permuted sets in sorted order, since the order of the list decides ties."""
         called, new = np.argsort(order), renumbered(self, order)
         new._arrange(sorted(tuple(sorted(called[list(chosen)].tolist())) for chosen in self._sets))
         return new  # type: ignore[no-any-return]
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         return {"sets": self._sets, "d": self.arm_names or self.d}
 
     def without_labels(self) -> "Listed":
+        """Return the same sets without names of the arms."""
         return self if self.arm_names is None else Listed(self._sets, self.d)
 
     def kernel(self) -> ListedKernel:
+        """Return the linear oracle for the list."""
         return listed_part(self._matrix)
 
     def gibbs(self) -> DiagramKernel:
-        """All sets, with common beginnings counted once."""
+        """Return the sums over all sets, with common prefixes counted once."""
         return diagram(prefix_tree(self._sets))
 
     def union_bound(self) -> ListedUnionBound:
-        """Every other set."""
+        """Return the differences to every other set."""
         chance, d = by_size(self._differences(), max(self.n_sets() - 1.0, 1.0)), self.d
         return ListedUnionBound(self._matrix, chance, np.zeros(d, np.int64), np.zeros(d))
 
@@ -183,31 +200,35 @@ class Listed(StructureBase):
         return differences(self._matrix)
 
     def n_sets(self) -> int:
+        """Return the length of the list."""
         return len(self._sets)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return iter(self._sets)
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given arms are a set of the list."""
         return sorted_arms(arms, self.d) in self._known
 
     def observable_arms(self) -> set[int]:
+        """Return the arms of the listed sets."""
         return set(np.flatnonzero(self._matrix.any(axis=0)).tolist())
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal, by integer programming, up to 500 sets; greedy above (at most ln(d) + 1 times
-        the smallest).
+        """Return a covering that is minimal up to 500 sets, by integer programming.
+
+        Above, it is greedy, with at most ln(d) + 1 times as many sets as the smallest one.
         """
         if len(self._sets) <= EXACT_COVER_SETS:
             from scipy.optimize import Bounds, LinearConstraint, milp
 
-            stats = self._matrix[:, self._matrix.any(axis=0)]
+            observable = self._matrix[:, self._matrix.any(axis=0)]
             n = len(self._sets)
             solved = milp(
                 np.ones(n),
                 integrality=np.ones(n),
                 bounds=Bounds(0, 1),
-                constraints=LinearConstraint(stats.T, lb=1.0),
+                constraints=LinearConstraint(observable.T, lb=1.0),
                 options={"time_limit": 10.0},
             )
             if solved.status == 0:
@@ -220,13 +241,16 @@ class Listed(StructureBase):
         return cover
 
     def relevant_arms(self) -> set[int]:
+        """Return the arms that are in some set but not in every set."""
         return set(np.flatnonzero(self._matrix.min(axis=0) != self._matrix.max(axis=0)).tolist())
 
     def max_size(self) -> int:
+        """Return the size of the largest set."""
         return int(self._matrix.sum(axis=1).max())
 
     @figure
     def max_difference(self) -> int:
+        """Return the largest difference between two sets, computed for all pairs."""
         sizes = self._matrix.sum(axis=1)
         most = 0.0
         for k in range(len(self._sets)):
@@ -235,8 +259,9 @@ class Listed(StructureBase):
 
     @figure
     def geometry(self) -> PolytopeGeometry:
-        """psi and phi from the facets where the hull is small, else those of the cube; psi
-        greedily, so not exact.
+        """Return psi and phi from the facets if the hull is small, else those of the cube.
+
+        psi is computed greedily, so it is not exact.
         """
         diameter = math.sqrt(self.max_difference())
         if len(self._sets) <= EXACT_HULL_SETS:

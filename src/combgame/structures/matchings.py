@@ -1,6 +1,4 @@
-"""Matchings of a bipartite graph: as many pairs as the smaller side has, or `n_sets` of them; the
-arms are the pairs.
-"""
+"""Matchings of a bipartite graph, whose arms are the pairs of a row and a column."""
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -31,14 +29,14 @@ from .base import (
 )
 from .relabel import figure, renumbered, some_arms
 
-MANY = 20  # rows of the smaller side, up to which components are searched
+MANY = 20  # size of the smaller side up to which components are searched
 
 
 @jitable
 def solve(
     rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, held: Ints, worth: Floats
 ) -> None:
-    """The assignment problem of the scores."""
+    """Solve the assignment problem of the scores."""
     side, total = cost.shape[0], 0.0
     for a in range(score.size):
         total += abs(score[a])
@@ -48,28 +46,30 @@ def solve(
             if r < rows and c < columns:
                 a = arm[r, c]
                 cost[r, c] = -score[a] if a >= 0 else 4.0 * total
-            else:  # a spare row or column; two spare ones may not meet
+            else:  # a spare row or column; two spare ones may not be paired
                 cost[r, c] = 0.0 if r < rows or c < columns else 4.0 * total
     assign(cost, held, worth)
 
 
 class MatchingsKernel(NamedTuple):
-    """The assignment problem of `rows + columns - n_sets` on a side: rows without a pair go to spare
-    columns and vice versa.
+    """The linear oracle for matchings: an assignment problem with rows + columns - size on a side.
+
+    Unmatched rows are assigned to spare columns, and unmatched columns to spare rows.
     """
 
     rows: int
     columns: int
-    row: FixedInts  # of an arm
+    row: FixedInts  # the row of an arm
     column: FixedInts
     cost: Floats  # scratch: float64[side, side]
-    held: Ints  # scratch: int64[3, side + 1]: the row of a column, and for `assign`
+    held: Ints  # scratch: int64[3, side + 1]: the row of a column, and scratch of `assign`
     arms: Ints
     sign: Floats
-    worth: Floats  # scratch: float64[3, side + 1]: potentials, and for `assign`
+    worth: Floats  # scratch: float64[3, side + 1]: potentials, and scratch of `assign`
     board: AlternatingCycleWorkspace  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
+        """Write the best matching, found by solving an assignment problem."""
         solve(self.rows, self.columns, self.board.arm, score, self.cost, self.held, self.worth)
         for a in range(score.size):
             out[a] = 0.0
@@ -79,8 +79,9 @@ class MatchingsKernel(NamedTuple):
                 out[self.board.arm[r, c]] = 1.0
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """The best matching for random scores: every matching has a chance, but the chances are not
-        equal.
+        """Draw the best matching for random scores.
+
+        Every matching has a positive probability, but the probabilities are not equal.
         """
         for a in range(self.sign.size):
             self.sign[a] = rng.standard_normal()
@@ -95,8 +96,9 @@ class MatchingsKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        """Adjacent matchings differ by one alternating cycle or path: a search pruned by a
-        certified bound.
+        """Find the nearest matching by a search that a certified bound prunes.
+
+        Adjacent matchings differ by one alternating cycle or path.
         """
         board = self.board
         for a in range(mean.size):
@@ -115,11 +117,26 @@ class MatchingsKernel(NamedTuple):
 
 @frozen
 class Matchings(StructureBase):
-    """Matchings between rows and columns (numbers, or lists of names). `forbidden`: pairs (row,
-    column) that may not be used.
+    """Matchings between rows and columns.
 
+    Parameters
+    ----------
+    rows, columns : int or sequence of hashable
+        The number of rows (columns), or their names.
+    size : int, optional
+        The number of pairs in each matching. Defaults to the size of the smaller side.
+    forbidden : iterable of (row, column), optional
+        Pairs that may not be used. The arms are the other pairs, row by row.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the arms: "row-column".
+
+    Examples
+    --------
     >>> teams = Matchings(["ann", "bob"], ["x", "y", "z"])
-    >>> teams.size(), [teams.names[a] for a in teams.argmax([1.0, 2.0, 0.0, 1.0, 3.0, 0.0])]
+    >>> teams.n_sets(), [teams.names[a] for a in teams.argmax([1.0, 2.0, 0.0, 1.0, 3.0, 0.0])]
     (6, ['ann-x', 'bob-y'])
     """
 
@@ -147,7 +164,7 @@ class Matchings(StructureBase):
             barred = {(r, c) for r, c in listed}
             known = set(self.rows), set(self.columns)
             strange = [p for p in barred if p[0] not in known[0] or p[1] not in known[1]]
-        except Exception:  # no pairs, or of what cannot be compared
+        except Exception:  # the items are no pairs, or cannot be compared
             raise invalid_argument(
                 "forbidden", forbidden, "a list of pairs (row, column)", of="Matchings"
             ) from None
@@ -181,13 +198,13 @@ class Matchings(StructureBase):
             )
 
     def permuted(self, order: Ints) -> "Matchings":
-        """Rows and columns in the order in which the arms meet them."""
+        """Return the permuted matchings; rows and columns are ordered by their first arm."""
         where = [self.where[a] for a in order]
         rows, columns = (
             {old: new for new, old in enumerate(dict.fromkeys(pair[k] for pair in where))}
             for k in (0, 1)
         )
-        for side, old in ((rows, self.rows), (columns, self.columns)):  # those that have no arm
+        for side, old in ((rows, self.rows), (columns, self.columns)):  # sides without an arm
             for k in range(len(old)):
                 side.setdefault(k, len(side))
         arm = np.full(self._arm.shape, -1, dtype=np.int64)
@@ -207,6 +224,7 @@ class Matchings(StructureBase):
         return new
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         rows, columns = (
             len(side) if side == tuple(range(len(side))) else side
             for side in (self.rows, self.columns)
@@ -223,10 +241,12 @@ class Matchings(StructureBase):
         }
 
     def without_labels(self) -> "Matchings":
+        """Return the same matchings with numbers as rows and columns."""
         barred = [(i, j) for i, j in np.argwhere(self._arm < 0).tolist()]
         return Matchings(len(self.rows), len(self.columns), self.pairs, barred)
 
     def kernel(self) -> MatchingsKernel:
+        """Return the linear oracle for matchings."""
         side = len(self.rows) + len(self.columns) - self.pairs
         row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
         return MatchingsKernel(
@@ -243,8 +263,10 @@ class Matchings(StructureBase):
         )
 
     def union_bound(self) -> MatchingUnionBound | ListedUnionBound | None:
-        """Single alternating cycles and paths, if the smaller side is matched: one of those in
-        which I differs from B gains. Else every other matching, if they are few.
+        """Return single alternating cycles and paths, if the smaller side is matched.
+
+        One of the components by which I differs from B gains. Otherwise return the differences to
+        every other matching, if there are few matchings, or None.
         """
         n, m = len(self.rows), len(self.columns)
         if self.pairs == min(n, m) <= MANY:
@@ -256,12 +278,20 @@ class Matchings(StructureBase):
 
     @property
     def complete(self) -> bool:
+        """Return whether every pair is allowed."""
         return self.d == len(self.rows) * len(self.columns)
 
     @figure
     def n_sets(self) -> int | None:
-        """Closed form if every pair is allowed; else by dynamic programming over sets of columns,
-        up to 18 of them.
+        """Return the number of matchings.
+
+        It has a closed form if every pair is allowed. Otherwise it is found by dynamic programming
+        over sets of columns, up to 18 columns.
+
+        Returns
+        -------
+        int or None
+            None if there are more columns.
         """
         n, m, k = len(self.rows), len(self.columns), self.pairs
         if self.complete:
@@ -280,6 +310,7 @@ class Matchings(StructureBase):
         return sum(count for used, count in ways.items() if used.bit_count() == k)
 
     def n_sets_bound(self) -> int:
+        """Return the number of matchings, or the number without forbidden pairs."""
         n, m, k = len(self.rows), len(self.columns), self.pairs
         return self.n_sets() or math.comb(n, k) * math.comb(m, k) * math.factorial(k)
 
@@ -291,14 +322,16 @@ class Matchings(StructureBase):
                     yield tuple(sorted(arms))
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given pairs form a matching."""
         chosen = sorted_arms(arms, self.d)
         if chosen is None or len(chosen) != self.pairs:
             return False
         return all(len({self.where[a][k] for a in chosen}) == self.pairs for k in (0, 1))
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal if every pair is allowed and the smaller side is matched (cyclic shifts); else
-        greedy.
+        """Return a covering that is minimal (cyclic shifts) if all pairs are allowed.
+
+        The smaller side must also be matched. Otherwise the covering is greedy.
         """
         n, m = len(self.rows), len(self.columns)
         if self.complete and self.pairs == min(n, m):
@@ -314,7 +347,7 @@ class Matchings(StructureBase):
 
     @some_arms
     def relevant_arms(self) -> set[int]:
-        """The pairs that are in some matching but not in every one."""
+        """Return the pairs that are in some matching but not in every matching."""
         kernel, out, arms = self.kernel(), np.zeros(self.d), set()
         for a in self.observable_arms():
             score = np.zeros(self.d)
@@ -325,22 +358,28 @@ class Matchings(StructureBase):
         return arms
 
     def max_size(self) -> int:
+        """Return the number of pairs."""
         return self.pairs
 
     @figure
     def max_difference(self) -> int:
-        """Exact if every pair is allowed and the sides have room; else by climbing."""
+        """Return the largest difference, exactly if every pair is allowed and the sides have room.
+
+        Otherwise it is a lower estimate by hill climbing.
+        """
         if self.complete and max(len(self.rows), len(self.columns)) > 1:
             return 2 * self.pairs
         return max_difference_estimate(self)
 
     def max_difference_bound(self) -> int:
+        """Return min(2 * size, d)."""
         return min(2 * self.pairs, self.d)
 
     @figure
     def geometry(self) -> PolytopeGeometry:
-        """{x >= 0, row and column sums at most 1 (or equal)}: the inequality rows of the cube if
-        the smaller side is matched.
+        """Return the geometry of {x >= 0, row and column sums at most 1 (or equal)}.
+
+        If the smaller side is matched, the inequality rows are those of the cube.
         """
         return PolytopeGeometry(
             math.sqrt(self.max_difference()),
@@ -351,7 +390,7 @@ class Matchings(StructureBase):
 
 
 def _side(what: str, side: Any) -> tuple[Hashable, ...]:
-    """The names of one side; a number stands for 0, 1, ..."""
+    """Return the names of one side; a number n stands for the names 0 to n - 1."""
     if isinstance(side, int | np.integer):
         return tuple(range(arms_in(what, side, 1, of="Matchings")))
     wanted = "a number, or a list of at least one name, each name once"
@@ -359,7 +398,7 @@ def _side(what: str, side: Any) -> tuple[Hashable, ...]:
     names = tuple(check_list(what, letters, wanted, of="Matchings"))
     try:
         fine = bool(names) and len(set(names)) == len(names)
-    except Exception:  # what cannot be compared is no name
+    except Exception:  # values that cannot be compared are no names
         fine = False
     if not fine:
         raise invalid_argument(what, side, wanted, of="Matchings")

@@ -1,4 +1,4 @@
-"""Any structure for which somebody can write `scores -> best set`."""
+"""Structures given by a function that returns the best set for scores."""
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ Argmax = Callable[[Floats], Iterable[int]]
 
 
 def _index(arm: Any) -> int:
-    """A whole number; a mask's True and False are none."""
+    """Return a whole number; refuse the True and False of a mask."""
     if isinstance(arm, bool | np.bool_):
         raise TypeError("a mask")
     return operator.index(arm)
@@ -27,15 +27,33 @@ def _index(arm: Any) -> int:
 
 @frozen
 class Oracle(BracketingStructure):
-    """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best
-    set.
+    """The sets that a user's function ``argmax(scores)`` can return.
 
-    `contains(arms)` tells whether a set is one of the structure's; every returned set is then
-    checked against it. `covering`, a list of sets, is how to see every arm; without it one is found
-    greedily with the oracle (at most ln(d) + 1 times as many sets as needed). As answers: a
-    certified bracket around the nearest alternative, of which stopping uses the lower end;
-    exact=True closes it by enumeration.
+    Parameters
+    ----------
+    argmax : callable
+        A function from d scores to the arms of the best set.
+    d : int
+        The number of arms.
+    contains : callable, optional
+        A function from a frozenset of arms to True if it is one of the sets. Every returned set is
+        then checked with it.
+    covering : sequence of iterables of int, optional
+        Sets that together contain every arm. By default a covering is found greedily with the
+        function (at most ln(d) + 1 times as many sets as needed).
+    exact : bool, default=False
+        The structure as answers computes a certified bracket around the distance of the nearest
+        alternative, and stopping uses its lower end. True closes the bracket by enumeration.
 
+    Raises
+    ------
+    InputError
+        If an argument is wrong, or the covering leaves out an arm.
+    OracleError
+        If the function returns something that is not one of the sets.
+
+    Examples
+    --------
     >>> pairs = Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], d=4)
     >>> pairs.argmax([1.0, 4.0, 2.0, 3.0])
     (1, 3)
@@ -73,18 +91,19 @@ class Oracle(BracketingStructure):
             self._given = tuple(self._check(chosen, "covering") for chosen in covering)
         self._covering = greedy_covering(self) if self._given is None else list(self._given)
         missing = 1.0 - vector({a for chosen in self._covering for a in chosen}, self.d)
-        stats = np.flatnonzero(self.ask(missing) * missing)
-        if stats.size:
+        left_out = np.flatnonzero(self.ask(missing) * missing)
+        if left_out.size:
             raise InputError(
                 "covering-leaves-out",
                 "Oracle: the covering leaves out the arms {arms}, which its sets have",
                 remedy="add sets that see them",
-                arms=stats[:10].tolist(),
+                arms=left_out[:10].tolist(),
             )
 
     def permuted(self, order: Ints) -> "Oracle":
-        """The same function, asked under its own numbers: what it does with ties, and so its
-        covering, is its own.
+        """Return the same function, called with the scores in its own order of the arms.
+
+        The function decides ties, so the covering stays its own.
         """
         called, mine, within = np.argsort(order), self._argmax, self._contains
 
@@ -106,6 +125,7 @@ class Oracle(BracketingStructure):
         return new
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         return {
             "argmax": self._argmax,
             "d": self.d,
@@ -145,10 +165,11 @@ class Oracle(BracketingStructure):
         )
 
     def ask(self, score: Floats) -> Floats:
-        """One checked call of the user's function, as a 0/1 vector."""
+        """Call the user's function once and return its checked answer as a 0/1 vector."""
         return vector(self._check(self._argmax(score.copy()), "argmax"), self.d)
 
     def kernel(self) -> CallbackKernel:
+        """Return a kernel that calls the user's function."""
         return callback_part(self.ask, self.d)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -160,6 +181,7 @@ class Oracle(BracketingStructure):
         )
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return the answer of the user's function `contains`."""
         if self._contains is None:
             raise InputError(
                 "membership-unknown",
@@ -170,16 +192,16 @@ class Oracle(BracketingStructure):
         return bool(self._contains(frozenset(int(a) for a in arms)))
 
     def covering(self) -> list[tuple[int, ...]]:
+        """Return the given covering, or the greedy one."""
         return list(self._covering)
 
     @some_arms
     def relevant_arms(self) -> set[int]:
-        """The arms that are in some set but not in every one: those without which the oracle can
-        do, and those that it has.
-        """
+        """Return the arms that are in some set but not in every set."""
         without = [a for a in self.observable_arms() if not self.ask(-vector([a], self.d))[a]]
         return set(without)
 
     @figure
     def max_size(self) -> int:
+        """Return the size of the set for equal scores of 1."""
         return int(self.ask(np.ones(self.d)).sum())

@@ -1,4 +1,4 @@
-"""Source-sink paths of a directed acyclic graph; the arms are its edges."""
+"""Source-sink paths of a directed acyclic graph, whose edges are the arms."""
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._validation import check_size
 from .._values import frozen
 from ..engine.likelihood_ratio import against
 from ..engine.protocols import RewardKernel
 from ..engine.state import FixedInts, Floats, Ints, Random
-from ..errors import InputError, invalid_argument, unknown_name
+from ..errors import InputError, check_int, invalid_argument, unknown_name
 from ._gibbs import DiagramKernel, diagram
 from ._graphs import Graph, read_graph, reordered
 from ._nearest.paths import DetourWorkspace, labels, make_trail, search
@@ -21,14 +22,16 @@ from .relabel import figure, per_arm, renumbered, some_arms
 
 
 class PathsKernel(NamedTuple):
-    """Nodes are numbered in topological order, source first, sink last; only edges that lie on some
+    """The linear oracle for paths.
+
+    Nodes are numbered in topological order, the source first and the sink last. Only edges on some
     path are kept.
     """
 
-    first: FixedInts  # int64[nodes + 1]: where the edges that leave a node begin
+    first: FixedInts  # int64[nodes + 1]: the start of the edges that leave a node
     arm: FixedInts  # int64[edges]: by tail, then by arm
     head: FixedInts  # int64[edges]
-    # float64[edges]: the chance that a uniformly random path takes it, given that it is at the tail
+    # float64[edges]: the probability that a uniformly random path through the tail takes the edge
     share: Floats
     value: Floats  # scratch: float64[nodes]
     take: Ints  # scratch: int64[nodes]
@@ -37,7 +40,7 @@ class PathsKernel(NamedTuple):
     trail: DetourWorkspace  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """The best way from each node to the sink, backwards."""
+        """Find the longest path by dynamic programming, backwards from the sink."""
         nodes = self.first.size - 1
         for a in range(out.size):
             out[a] = 0.0
@@ -56,7 +59,7 @@ class PathsKernel(NamedTuple):
             v = self.head[self.take[v]]
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """Uniform over paths: each edge with the share of paths that go through it."""
+        """Draw a uniformly random path: take each edge with the share of paths through it."""
         for a in range(out.size):
             out[a] = 0.0
         v = 0
@@ -77,8 +80,9 @@ class PathsKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        """Adjacent paths differ by one detour: the label programme for Gaussian rewards, a pruned
-        search for others.
+        """Find the nearest detour: adjacent paths differ by one detour.
+
+        For Gaussian rewards this is a dynamic programme over labels, for others a pruned search.
         """
         most = math.inf
         if rewards.quadratic_variance(1.0, 0) > 0.0:
@@ -103,19 +107,37 @@ class PathsKernel(NamedTuple):
         )
 
 
-EXACT_NODES = 2000  # for which the two paths that differ most are searched
+EXACT_NODES = 2000  # nodes up to which `Paths.max_difference` is exact
 
 
 @frozen
 class Paths(StructureBase):
-    """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a
-    networkx, rustworkx or sparse graph; parallel edges are allowed.
+    """The paths from a source to a sink of a directed acyclic graph.
 
+    Parameters
+    ----------
+    edges : list or graph
+        A list of (tail, head) or (tail, head, name), or a networkx, rustworkx or SciPy sparse
+        graph. Parallel edges are allowed. The arms are the edges in the order given.
+    source : hashable
+        The node at which the paths begin.
+    sink : hashable
+        The node at which the paths end.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the edges.
+    nodes : tuple
+        The nodes.
+
+    Examples
+    --------
     >>> edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("s", "t")]
     >>> net = Paths(edges, source="s", sink="t")
     >>> net.argmax([1.0, 1.0, 0.5, 0.7, 1.6])
     (1, 3)
-    >>> net.size(), net.names[4]
+    >>> net.n_sets(), net.names[4]
     (3, 's->t')
     """
 
@@ -131,7 +153,7 @@ class Paths(StructureBase):
 
     @property
     def graph(self) -> Graph:
-        """Its nodes and edges, also those that lie on no path."""
+        """Return the graph, including nodes and edges that lie on no path."""
         return self._graph
 
     def _arrange(self, graph: Graph) -> None:
@@ -148,7 +170,7 @@ class Paths(StructureBase):
         leaving: dict[int, list[int]] = {v: [] for v in order}
         for a, u in enumerate(graph.tails):
             leaving[u].append(a)
-        self._ways = dict.fromkeys(order, 0)  # to the sink: exact integers
+        self._ways = dict.fromkeys(order, 0)  # numbers of paths to the sink, as exact integers
         self._ways[end] = 1
         for v in reversed(order):
             if v != end:
@@ -175,14 +197,17 @@ class Paths(StructureBase):
         self._counts, self._kept = [self._ways[v] for v in kept], kept
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         return {"edges": self._graph.edges(directed=True), "source": self.source, "sink": self.sink}
 
     def without_labels(self) -> "Paths":
+        """Return the same paths with numbers as nodes."""
         return Paths(
             self._graph.numbers(), self.nodes.index(self.source), self.nodes.index(self.sink)
         )
 
     def kernel(self) -> PathsKernel:
+        """Return the linear oracle for paths."""
         nodes = len(self._leaving)
         arms = [a for out in self._leaving for a in out]
         share = [
@@ -204,16 +229,17 @@ class Paths(StructureBase):
         )
 
     def permuted(self, order: Ints) -> "Paths":
+        """Return the paths of the graph with its edges in another order."""
         new: Paths = renumbered(self, order, source=self.source, sink=self.sink)
         new._arrange(reordered(self._graph, order))
         return new
 
     def gibbs(self) -> DiagramKernel:
-        """The graph itself."""
+        """Return the sums over paths; the diagram is the graph itself."""
         return diagram(self._edges())
 
     def union_bound(self) -> PathUnionBound:
-        """Single detours: if I is not best, one of those in which it differs from B gains."""
+        """Return single detours: if I is not best, some detour by which it differs from B gains."""
         most, classes, within = self._detours()
         number = {self.nodes[v]: i for i, v in enumerate(self._kept)}
         mine = None
@@ -223,7 +249,7 @@ class Paths(StructureBase):
 
     @figure
     def _detours(self) -> tuple[int, int, dict[tuple[Hashable, Hashable], int] | None]:
-        """As `counted`, by the names of the nodes, which stay when arms get other numbers."""
+        """Return the result of `counted` with names of nodes, which stay when arms are permuted."""
         most, classes, within = counted(self._edges(), self.n_sets())
         kept = [self.nodes[v] for v in self._kept]
         if within is None:
@@ -234,6 +260,7 @@ class Paths(StructureBase):
         return [[(a, self._head[a]) for a in out] for out in self._leaving]
 
     def n_sets(self) -> int:
+        """Return the number of paths."""
         return self._counts[0]
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -249,6 +276,7 @@ class Paths(StructureBase):
         return walk(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given arms form a path."""
         chosen = sorted_arms(arms, self.d)
         if chosen is None:
             return False
@@ -263,10 +291,11 @@ class Paths(StructureBase):
 
     @some_arms
     def observable_arms(self) -> set[int]:
+        """Return the edges that lie on some path."""
         return {a for out in self._leaving for a in out}
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal: the smallest flow with at least 1 on every edge, as paths."""
+        """Return a minimal covering: the smallest flow of at least 1 on every edge, as paths."""
         lone = self._lone_flow()
         flow, sets = self._flow() if lone is None else dict(lone), []
         while any(flow[a] for a in self._leaving[0]):
@@ -281,12 +310,12 @@ class Paths(StructureBase):
 
     @per_arm
     def _lone_flow(self) -> dict[int, int] | None:
-        """The smallest flow, where there is one only: the numbers of the arms do not decide it."""
+        """Return the smallest flow if it is unique, so that no indices of arms decide it."""
         flow = self._flow()
         return flow if self._alone(flow) else None
 
     def _flow(self) -> dict[int, int]:
-        """A linear programme with integer corners."""
+        """Return a smallest flow, by a linear programme with integer vertices."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -312,10 +341,12 @@ class Paths(StructureBase):
         return {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
 
     def _alone(self, flow: dict[int, int]) -> bool:
-        """Whether no other flow is as small: two that are differ by cycles, which take an edge
-        forwards, or backwards if it has more than 1.
+        """Return whether no other flow is as small.
+
+        Two smallest flows differ by cycles, which take an edge forwards, or backwards if its flow
+        is above 1.
         """
-        group = list(range(len(self._leaving)))  # nodes between which one can go back and forth
+        group = list(range(len(self._leaving)))  # nodes that reach one another in both directions
 
         def root(v: int) -> int:
             while group[v] != v:
@@ -333,14 +364,15 @@ class Paths(StructureBase):
             if x == 1:
                 onwards.add(root(self._head[a]), root(self._tail[a]))
         try:
-            onwards.prepare()  # an edge inside a group is a circle too
+            onwards.prepare()  # an edge inside a group is a cycle too
         except CycleError:
             return False
         return True
 
     @some_arms
     def relevant_arms(self) -> set[int]:
-        ways = [1] + [0] * (len(self._leaving) - 1)  # from the source
+        """Return the edges that lie on some path but not on every path."""
+        ways = [1] + [0] * (len(self._leaving) - 1)  # numbers of paths from the source
         for v, out in enumerate(self._leaving):
             for a in out:
                 ways[self._head[a]] += ways[v]
@@ -352,18 +384,21 @@ class Paths(StructureBase):
 
     @figure
     def max_size(self) -> int:
+        """Return the number of edges of the longest path."""
         return len(self.argmax(np.ones(self.d)))
 
     @figure
     def max_difference(self) -> int:
-        """The two paths that differ most: a dynamic programme over pairs of nodes, up to 2000 of
-        them; above, an upper bound.
+        """Return the difference of the two paths that differ most.
+
+        It is found by a dynamic programme over pairs of nodes, up to 2000 nodes; above, the result
+        is an upper bound.
         """
         n = len(self._leaving)
         if n > EXACT_NODES:
             return min(2 * self.max_size(), self.d)
         most = {(n - 1, n - 1): 0}
-        # the pair's earlier node moves on; from a shared node, both may take the same edge
+        # the earlier node of the pair moves on; from a shared node, both may take the same edge
         for u in range(n - 1, -1, -1):
             for v in range(n - 1, u - 1, -1):
                 if u == v == n - 1:
@@ -384,13 +419,16 @@ class Paths(StructureBase):
 
     @figure
     def geometry(self) -> PolytopeGeometry:
-        """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
+        """Return the geometry of the flow polytope {x >= 0, flow conservation}.
+
+        The rows are -e_a, so psi = phi = 1.
+        """
         exact = len(self._leaving) <= EXACT_NODES
         return PolytopeGeometry(math.sqrt(self.max_difference()), 1.0, 1.0, exact)
 
 
 def _among(node: object, nodes: Sequence[Hashable]) -> bool:
-    """Whether it is one of the nodes, whatever its class does when it is compared."""
+    """Return whether a value is one of the nodes, even if comparing it raises an error."""
     try:
         return hash(node) is not None and bool(node in nodes)
     except Exception:
@@ -404,7 +442,7 @@ def _pair(u: int, v: int) -> tuple[int, int]:
 def _topological(
     n: int, tails: Sequence[int], heads: Sequence[int], names: Sequence[Hashable]
 ) -> list[int]:
-    """Kahn's algorithm; a cycle is named."""
+    """Return the nodes in topological order, by Kahn's algorithm; an error names a cycle."""
     entering = [0] * n
     leaving: list[list[int]] = [[] for _ in range(n)]
     for u, v in zip(tails, heads, strict=True):
@@ -420,7 +458,7 @@ def _topological(
                 ready.append(head)
     if len(order) < n:
         stuck = {v for v in range(n) if entering[v]}
-        # behind the cycle, not on it
+        # nodes that come after the cycle are not on it
         while loose := {v for v in stuck if not any(u in stuck for u in leaving[v])}:
             stuck -= loose
         raise InputError(
@@ -430,3 +468,81 @@ def _topological(
             nodes=[names[v] for v in sorted(stuck)][:10],
         )
     return order
+
+
+def grid_network(n_s: int) -> Paths:
+    """Return the grid network (binomial bridge) of the paper with ``n_s`` stages.
+
+    The grid has n_s/2 + 1 nodes on a side and edges to the right and down.
+
+    Parameters
+    ----------
+    n_s : int
+        The number of stages, an even number of at least 2.
+
+    Returns
+    -------
+    Paths
+        Arm 0 is the link a* of the paper's figure: in the last row, from the corner below the
+        source to its right-hand neighbour. A single path contains it (all the way down, then
+        right).
+
+    Examples
+    --------
+    >>> net = grid_network(6)
+    >>> net.d, net.n_sets()
+    (24, 20)
+    """
+    side = check_int("n_s", n_s, 2, of="grid_network") // 2
+    check_size(2 * side * (side + 1), "links", of="grid_network")
+    if n_s % 2:
+        raise invalid_argument(
+            "n_s", n_s, "even: half of the stages go right, half go down", of="grid_network"
+        )
+    edges = [((side, 0), (side, 1))]  # (row, column): a* first
+    for row in range(side + 1):
+        for column in range(side + 1):
+            for head in ((row, column + 1), (row + 1, column)):
+                edge = ((row, column), head)
+                if max(head) <= side and edge != edges[0]:
+                    edges.append(edge)
+    return Paths(edges, source=(0, 0), sink=(side, side))
+
+
+def line_network(n_n: int, n_l: int) -> Paths:
+    """Return the line network of the paper: layers with all edges between neighbouring layers.
+
+    Parameters
+    ----------
+    n_n : int
+        The number of nodes per layer.
+    n_l : int
+        The number of layers, at least 2.
+
+    Returns
+    -------
+    Paths
+        Arm 0 is the link a* of the paper's figure, between the first nodes of the first two layers.
+
+    Examples
+    --------
+    >>> net = line_network(2, 4)
+    >>> net.d, net.n_sets()
+    (16, 16)
+    """
+    width, layers = (
+        check_int("n_n", n_n, 1, of="line_network"),
+        check_int("n_l", n_l, 2, of="line_network"),
+    )
+    check_size(2 * width + (layers - 1) * width**2, "links", of="line_network")
+    edges: list[tuple[object, object]] = [((1, 0), (2, 0))]
+    edges += [("s", (1, j)) for j in range(width)]
+    for layer in range(1, layers):
+        edges += [
+            ((layer, i), (layer + 1, j))
+            for i in range(width)
+            for j in range(width)
+            if (layer, i, j) != (1, 0, 0)
+        ]
+    edges += [((layers, j), "t") for j in range(width)]
+    return Paths(edges, source="s", sink="t")

@@ -1,7 +1,4 @@
-"""The same structure with other names, or other numbers, of its arms.
-
-What a structure keeps when its arms get other numbers (`StructureBase.numbered`).
-"""
+"""Structures under a permutation of their arms, and what they share with the original."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,8 +12,9 @@ Of = TypeVar("Of")
 
 
 def renumbered(original: Any, order: Ints, **fields: Any) -> Any:
-    """A structure of the same kind with these fields, which knows whose arms it has under other
-    numbers: that is its value.
+    """Return a structure of the same kind with these fields and a reference to the original.
+
+    The original structure and the permutation are its value (see `StructureBase.permuted`).
     """
     new = object.__new__(type(original))
     vars(new).update(fields, d=original.d, _original=original, _called=np.argsort(order))
@@ -24,15 +22,16 @@ def renumbered(original: Any, order: Ints, **fields: Any) -> Any:
 
 
 def originally(structure: Any) -> tuple[Any, Ints | None]:
-    """The structure whose arms it has under other numbers, and the number of each of that one's
-    arms here; itself and None, if they are its own.
+    """Return the original of a permuted structure, and where each of its arms went.
+
+    A structure that is not permuted is returned itself, with None.
     """
     known = vars(structure)
     return (known["_original"], known["_called"]) if "_original" in known else (structure, None)
 
 
 def figure(method: Callable[..., Of]) -> Callable[..., Of]:
-    """A figure that no numbering changes: computed once, by the original."""
+    """Cache a result that does not depend on the permutation; the original computes it once."""
     name = method.__name__
 
     @wraps(method)
@@ -49,7 +48,7 @@ def figure(method: Callable[..., Of]) -> Callable[..., Of]:
 
 
 def some_arms(method: Callable[..., set[int]]) -> Callable[..., set[int]]:
-    """A set of arms that is the same under any numbering: found once, by the original."""
+    """Cache a set of arms that is the same under any permutation; the original finds it once."""
     once = figure(method)
 
     @wraps(method)
@@ -62,7 +61,7 @@ def some_arms(method: Callable[..., set[int]]) -> Callable[..., set[int]]:
 
 
 def per_arm(method: Callable[..., dict[int, Of] | None]) -> Callable[..., dict[int, Of] | None]:
-    """Figures of arms that no numbering changes, or None: computed once, by the original."""
+    """Cache values by arm that no permutation changes, or None; the original computes them once."""
     once = figure(method)
 
     @wraps(method)

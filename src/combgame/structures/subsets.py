@@ -1,4 +1,4 @@
-"""All sets of a given size, the uniform matroid: batches to play, or the top m to find."""
+"""All sets of a given size (the uniform matroid): batches to play, or the top m to find."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +19,8 @@ from .base import Neighbourhood, PolytopeGeometry, StructureBase, hypersimplex, 
 
 
 class SubsetsKernel(NamedTuple):
+    """The linear oracle for all sets of `chosen` arms out of d."""
+
     d: int
     chosen: int
     heap: Ints  # scratch: int64[size]
@@ -29,13 +31,11 @@ class SubsetsKernel(NamedTuple):
     value: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """The `chosen` largest scores, in one pass with a heap of the best so far: O(d log
-        size).
-        """
+        """Write the `chosen` largest scores, found in one pass with a heap: O(d log size)."""
         n, last = 0, self.d - 1
         for a in range(self.d):
             out[a] = 0.0
-            # arms are numbered backwards, so that of equal scores the first arms stay
+            # arms are numbered backwards, so that the first arms win among equal scores
             item = last - a
             self.key[item] = score[a]
             if n < self.chosen:
@@ -49,7 +49,7 @@ class SubsetsKernel(NamedTuple):
             out[last - self.heap[i]] = 1.0
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """Floyd's algorithm: uniform, with one random number per member."""
+        """Draw a uniformly random set by Floyd's algorithm, with one random number per member."""
         for a in range(self.d):
             out[a] = 0.0
         for last in range(self.d - self.chosen, self.d):
@@ -67,7 +67,7 @@ class SubsetsKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        """Adjacent bases differ by one exchange: size * (d - size) pairs."""
+        """Find the cheapest of the size * (d - size) exchanges, by which adjacent bases differ."""
         rewards.cheapest_exchange(mean, weight, best, self.value)
         leaves, enters = int(self.value[0]), int(self.value[1])
         return exchange(
@@ -77,8 +77,17 @@ class SubsetsKernel(NamedTuple):
 
 @frozen
 class Subsets(StructureBase):
-    """All sets of `n_sets` of the d arms; d: how many, or their names.
+    """All sets of a given size.
 
+    Parameters
+    ----------
+    d : int or sequence of str
+        The number of arms, or their names.
+    size : int
+        The number of arms in each set.
+
+    Examples
+    --------
     >>> Subsets(10, 3).n_sets(), Subsets(["wt", "A12G", "K7R"], 2).n_sets()
     (120, 3)
     """
@@ -92,12 +101,15 @@ class Subsets(StructureBase):
             )
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         return {"d": self.arm_names or self.d, "size": self.chosen}
 
     def without_labels(self) -> "Subsets":
+        """Return the same sets without names of the arms."""
         return self if self.arm_names is None else Subsets(self.d, self.chosen)
 
     def kernel(self) -> SubsetsKernel:
+        """Return the linear oracle for sets of one size."""
         d = self.d
         return SubsetsKernel(
             d,
@@ -111,40 +123,48 @@ class Subsets(StructureBase):
         )
 
     def gibbs(self) -> SymmetricKernel:
-        """The elementary symmetric polynomial of the weights."""
+        """Return the sums by the elementary symmetric polynomial of the weights."""
         return symmetric([list(range(self.d))], [self.chosen])
 
     def permuted(self, order: Ints) -> "Subsets":
-        return self.without_labels()  # all arms are alike
+        """Return the sets without names, since all arms are alike."""
+        return self.without_labels()
 
     def n_sets(self) -> int:
+        """Return the binomial coefficient of d and the size."""
         return math.comb(self.d, self.chosen)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return combinations(range(self.d), self.chosen)
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given arms are distinct and as many as the size."""
         chosen = sorted_arms(arms, self.d)
         return chosen is not None and len(chosen) == self.chosen
 
     def covering(self) -> list[tuple[int, ...]]:
-        """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""
+        """Return a minimal covering of ceil(d / size) sets; the first arms fill up the last set."""
         return [
             tuple(sorted((first + i) % self.d for i in range(self.chosen)))
             for first in range(0, self.d, self.chosen)
         ]
 
     def neighbourhood(self) -> Neighbourhood:
+        """Return the size * (d - size) exchanges of one arm."""
         return Neighbourhood(2, self.chosen * (self.d - self.chosen), True)
 
     def relevant_arms(self) -> set[int]:
+        """Return all arms, unless the only set contains all of them."""
         return set(range(self.d)) if self.chosen < self.d else set()
 
     def max_size(self) -> int:
+        """Return the size."""
         return self.chosen
 
     def max_difference(self) -> int:
+        """Return 2 min(size, d - size)."""
         return 2 * min(self.chosen, self.d - self.chosen)
 
     def geometry(self) -> PolytopeGeometry:
+        """Return the geometry of the hypersimplex."""
         return hypersimplex(self.d, self.chosen)

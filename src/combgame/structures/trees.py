@@ -1,4 +1,4 @@
-"""Spanning trees of a connected multigraph, the graphic matroid; the arms are its edges."""
+"""Spanning trees of a connected multigraph (the graphic matroid), whose edges are the arms."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -17,13 +17,13 @@ from ._graphs import Graph, forests, read_graph, reordered
 from .base import Neighbourhood, PolytopeGeometry, StructureBase, greedy_covering, sorted_arms
 from .relabel import figure, renumbered, some_arms
 
-EXACT_NODES = 120  # for which trees are counted
-EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)
+EXACT_NODES = 120  # nodes up to which trees are counted
+EXACT_FORESTS = 150  # edges up to which coverings and differences are exact (matroid partition)
 
 
 @jitable
 def find(parent: Ints, v: int) -> int:
-    """The root of a node, halving the way there."""
+    """Return the root of a node and halve the path to it."""
     while parent[v] != v:
         parent[v] = parent[parent[v]]
         v = parent[v]
@@ -31,10 +31,12 @@ def find(parent: Ints, v: int) -> int:
 
 
 class SpanningTreesKernel(NamedTuple):
+    """The linear oracle for spanning trees."""
+
     nodes: int
     tail: FixedInts
     head: FixedInts
-    first: FixedInts  # int64[nodes + 1]: incident edges of a node begin here
+    first: FixedInts  # int64[nodes + 1]: the start of the incident edges of a node
     incident: FixedInts  # int64[2 d]
     parent: Ints  # scratch: int64[nodes]
     tree: Ints
@@ -46,11 +48,11 @@ class SpanningTreesKernel(NamedTuple):
     value: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """Find the best tree (Boruvka 1926): every component takes its best edge, at most
-        log2(nodes) times; O(edges log nodes), no sort.
+        """Find the best tree (Boruvka 1926) in O(edges log nodes), without sorting.
 
-        Of equal scores the first edge is better, which is a strict order, so that no cycle can
-        arise. tree[v] is the component of node v.
+        Every component takes its best edge, at most log2(nodes) times. Among equal scores the first
+        edge is better; this order is strict, so no cycle can arise. tree[v] is the component of
+        node v.
         """
         tail, head, parent, tree = self.tail, self.head, self.parent, self.tree
         pick, live = self.pick, self.live
@@ -67,10 +69,10 @@ class SpanningTreesKernel(NamedTuple):
             for k in range(m):
                 a = live[k]
                 u, v = tree[tail[a]], tree[head[a]]
-                if u != v:  # edges inside a component are never looked at again
+                if u != v:  # edges inside a component are dropped
                     live[kept] = a
                     kept += 1
-                    # edges come by number, so that of equal ones the first stays
+                    # edges come in the order of their indices, so that the first one wins a tie
                     if pick[u] < 0 or score[a] > score[pick[u]]:
                         pick[u] = a
                     if pick[v] < 0 or score[a] > score[pick[v]]:
@@ -88,23 +90,24 @@ class SpanningTreesKernel(NamedTuple):
                 tree[v] = find(parent, v)
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """Uniform: the edges by which a random walk first enters each node (Aldous 1990, Broder
-        1989).
+        """Draw a uniformly random tree (Aldous 1990, Broder 1989).
+
+        It consists of the edges by which a random walk first enters each node.
         """
         for a in range(out.size):
             out[a] = 0.0
         for v in range(self.nodes):
             self.parent[v] = 0
-        v, stats = self.tail[0], 1  # whatever the nodes are called
+        v, reached = self.tail[0], 1  # this start does not depend on the numbers of the nodes
         self.parent[v] = 1
-        while stats < self.nodes:
+        while reached < self.nodes:
             degree = self.first[v + 1] - self.first[v]
             a = self.incident[self.first[v] + min(int(rng.random() * degree), degree - 1)]
             v = self.tail[a] + self.head[a] - v
             if self.parent[v] == 0:
                 self.parent[v] = 1
                 out[a] = 1.0
-                stats += 1
+                reached += 1
 
     def nearest_alternative(
         self,
@@ -115,8 +118,9 @@ class SpanningTreesKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        """Adjacent trees differ by one exchange: for each edge of the tree, the edges that cross
-        the cut it leaves.
+        """Find the cheapest exchange, by which adjacent trees differ.
+
+        An edge of the tree is exchanged for an edge that crosses the cut which it leaves.
         """
         leaves, enters, least = -1, -1, math.inf
         for i in range(best.size):
@@ -146,10 +150,25 @@ class SpanningTreesKernel(NamedTuple):
 
 @frozen
 class SpanningTrees(StructureBase):
-    """The spanning trees of a connected graph; parallel edges are different arms.
+    """The spanning trees of a connected graph.
 
+    Parameters
+    ----------
+    edges : list or graph
+        A list of (node, node) or (node, node, name), or an undirected networkx, rustworkx or SciPy
+        sparse graph. Parallel edges are different arms. The arms are the edges in the order given.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the edges.
+    nodes : tuple
+        The nodes.
+
+    Examples
+    --------
     >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
-    >>> square.size(), square.argmax([0.1, 0.4, 0.3, 0.2])
+    >>> square.n_sets(), square.argmax([0.1, 0.4, 0.3, 0.2])
     (4, (1, 2, 3))
     """
 
@@ -176,18 +195,21 @@ class SpanningTrees(StructureBase):
         self.tails, self.heads = graph.tails, graph.heads
 
     def permuted(self, order: Ints) -> "SpanningTrees":
+        """Return the trees of the graph with its edges in another order."""
         new: SpanningTrees = renumbered(self, order)
         new._arrange(reordered(self._graph, order))
         return new
 
     def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make the same structure."""
         return {"edges": self._graph.edges(directed=False)}
 
     def without_labels(self) -> "SpanningTrees":
+        """Return the same trees with numbers as nodes."""
         return SpanningTrees(self._graph.numbers())
 
     def _tree(self, arms: Iterable[int]) -> list[int]:
-        """The first forest among some edges."""
+        """Return the first forest among some edges."""
         parent, tree = np.arange(len(self.nodes)), []
         for a in arms:
             u, v = find(parent, self.tails[a]), find(parent, self.heads[a])
@@ -197,6 +219,7 @@ class SpanningTrees(StructureBase):
         return tree
 
     def kernel(self) -> SpanningTreesKernel:
+        """Return the linear oracle for spanning trees."""
         d, n = self.d, len(self.nodes)
         at: list[list[int]] = [[] for _ in range(n)]
         for a in range(d):
@@ -220,13 +243,17 @@ class SpanningTrees(StructureBase):
         )
 
     def gibbs(self) -> KirchhoffKernel:
-        """The matrix-tree theorem with weights: O(nodes^3)."""
+        """Return the sums by the weighted matrix-tree theorem: O(nodes^3)."""
         return kirchhoff(len(self.nodes), self.tails, self.heads)
 
     @figure
     def n_sets(self) -> int | None:
-        """Kirchhoff's determinant, in whole numbers (Bareiss), up to 120 nodes; above, it is not
-        known, unless the graph is a tree.
+        """Return Kirchhoff's determinant, computed in integers (Bareiss).
+
+        Returns
+        -------
+        int or None
+            None for graphs with more than 120 nodes that are not trees.
         """
         n = len(self.nodes) - 1
         if self.d == n:
@@ -241,7 +268,7 @@ class SpanningTrees(StructureBase):
                     if y < n:
                         m[x][y] -= 1
         before = 1
-        # the minors of a connected graph's Laplacian are positive: no pivoting
+        # no pivoting is needed: the minors of the Laplacian of a connected graph are positive
         for k in range(n - 1):
             for i in range(k + 1, n):
                 for j in range(k + 1, n):
@@ -250,7 +277,9 @@ class SpanningTrees(StructureBase):
         return m[n - 1][n - 1]
 
     def n_sets_bound(self) -> int:
-        """Hadamard's inequality for the determinant: the product of all degrees but the largest.
+        """Return the number of trees, or its bound by Hadamard's inequality for the determinant.
+
+        The bound is the product of all degrees but the largest.
 
         >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
         >>> square.n_sets_bound(), math.prod(square._degrees()[:-1])
@@ -260,12 +289,12 @@ class SpanningTrees(StructureBase):
         return math.prod(self._degrees()[:-1]) if number is None else number
 
     def _degrees(self) -> list[int]:
-        """Ascending."""
+        """Return the degrees of the nodes in ascending order."""
         ends = [*self.tails, *self.heads]
         return sorted(np.bincount(ends, minlength=len(self.nodes)).tolist())
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """Take or leave the edges one after the other, as long as a tree is possible."""
+        """Iterate over all trees: take or leave edge after edge while a tree is possible."""
         need = len(self.nodes) - 1
 
         def grow(a: int, taken: list[int]) -> Iterator[tuple[int, ...]]:
@@ -281,14 +310,16 @@ class SpanningTrees(StructureBase):
         return grow(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
+        """Return whether the given arms form a spanning tree."""
         chosen = sorted_arms(arms, self.d)
         if chosen is None:
             return False
         return len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal up to 150 edges (matroid partition into forests); greedy above: at most ln(d) + 1
-        times as many.
+        """Return a covering that is minimal up to 150 edges (matroid partition into forests).
+
+        Above, it is greedy, with at most ln(d) + 1 times as many trees.
         """
         if self.d > EXACT_FORESTS:
             return greedy_covering(self)
@@ -301,13 +332,16 @@ class SpanningTrees(StructureBase):
             k += 1
 
     def observable_arms(self) -> set[int]:
+        """Return all edges."""
         return set(range(self.d))
 
     def neighbourhood(self) -> Neighbourhood:
-        """The pairs of an edge and another of the cycle that it closes with B: a bound on their
-        number for any B (docs/thresholds.md, Lemma 1).
+        """Return the exchanges of an edge for another edge of the cycle that it closes with B.
 
-        >>> SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]).exchange().number
+        Their number is an upper bound for any B (docs/thresholds.md, Lemma 1).
+
+        >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+        >>> square.neighbourhood().n_differences
         3
         """
         n, outside = len(self.nodes), self.d - self.max_size()
@@ -321,11 +355,12 @@ class SpanningTrees(StructureBase):
         return Neighbourhood(2, min(pairs, self.n_gaining_differences()), True)
 
     def n_gaining_differences(self) -> int:
+        """Return the number of pairs of an edge of the tree and an edge outside it."""
         return self.max_size() * (self.d - self.max_size())
 
     @some_arms
     def relevant_arms(self) -> set[int]:
-        """All edges but the bridges."""
+        """Return all edges but the bridges."""
         tree = self._tree(range(self.d))
         out = set(range(self.d)) - set(tree)
         for i in tree:
@@ -341,12 +376,14 @@ class SpanningTrees(StructureBase):
         return out
 
     def max_size(self) -> int:
+        """Return the number of nodes minus 1."""
         return len(self.nodes) - 1
 
     @figure
     def max_difference(self) -> int:
-        """Two trees as disjoint as can be: exact up to 150 edges (matroid union), above an upper
-        bound.
+        """Return the difference of two trees that are as disjoint as possible (matroid union).
+
+        The result is exact up to 150 edges and an upper bound above.
         """
         need = len(self.nodes) - 1
         if self.d > EXACT_FORESTS:
@@ -354,7 +391,8 @@ class SpanningTrees(StructureBase):
         return 2 * (sum(map(len, forests(len(self.nodes), self.tails, self.heads, 2))) - need)
 
     def geometry(self) -> PolytopeGeometry:
-        """The diameter from `max_difference`; psi and phi those of the cube (the polytope has a facet
-        per set of nodes).
+        """Return the diameter from `max_difference` with psi and phi of the cube.
+
+        The facets of the polytope belong to sets of nodes and are too many to list.
         """
         return PolytopeGeometry(math.sqrt(self.max_difference()), 1.0, 1.0, False)

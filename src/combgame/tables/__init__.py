@@ -1,4 +1,4 @@
-"""Tables as people have them, text or Excel or a data frame, read to values by round and arm."""
+"""Read tables (text, Excel, data frames) into values by round and arm."""
 
 from .cells import RawTable, TableFormat, is_frame, read_frame
 from .reader import COLUMNS, LETTERS, MARK, ParsedTable, known_column, read_file, read_table, totals

@@ -1,12 +1,8 @@
-"""What a cell says: a number, that a value is missing, or what cannot be used.
+"""Cells of a table: numbers, missing values, and cells that cannot be used.
 
-A comma may be a decimal comma or stand between thousands; so may a point. Which of the two a table
-means is decided once for all of its numbers, by those that can be read in one way only; where none
-can, it is asked rather than guessed.
-
-A table before anybody has looked at what it means: cells, and how they were written.
-
-Data frames (of pandas, of polars), which are read without importing either.
+A comma may be a decimal comma or separate thousands; so may a point. The meaning is decided once
+for all numbers of a table, by those that can be read in one way only; if there are none, an error
+asks for it. Data frames of pandas and polars are read without importing either library.
 """
 
 import re
@@ -21,7 +17,7 @@ WORDS = "- -- \u2013 \u2014 . ? n.d. n.d nd n.a. n.a na n/a #n/a #nv nan null no
 MISSING = frozenset(["", *WORDS.split()])
 INFINITE = frozenset(["inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"])
 BROKEN = frozenset(["#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#zahl!"])
-BETWEEN = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")  # between thousands
+BETWEEN = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")  # separates thousands
 EXPONENT = r"(?:[eE][+-]?\d+)?"
 PLAIN = re.compile(rf"[+-]?\d+{EXPONENT}")
 
@@ -37,14 +33,14 @@ OTHER = {".": ",", ",": "."}
 
 
 class NumberFormat(NamedTuple):
-    """How numbers are written."""
+    """The way in which numbers are written."""
 
     decimal: str = "."
-    grouped: bool = False  # the other mark stands between thousands
+    grouped: bool = False  # the other mark separates thousands
 
 
 def missing(cell: Any) -> bool:
-    """Whether a cell says that there is no value."""
+    """Return True if a cell marks a missing value."""
     if isinstance(cell, str):
         return cell.strip().lower() in MISSING
     nothing = cell is None or type(cell).__name__ in ("NAType", "NaTType")
@@ -52,25 +48,25 @@ def missing(cell: Any) -> bool:
 
 
 def tidy(cell: str) -> str:
-    """Without blanks between thousands, and with an ASCII minus."""
+    """Remove the blanks that separate thousands, and write an ASCII minus."""
     if cell.isascii() and cell.isprintable() and " " not in cell and "'" not in cell:
         return cell
     return BETWEEN.sub("", cell.strip().replace("\u2212", "-"))
 
 
 def find_marks(cells: Iterable[Any], decimal: str | None = None) -> NumberFormat:
-    """How the numbers of a table are written; decimal: as somebody said.
+    """Detect the number format of a table; `decimal` is the decimal mark if the user gave it.
 
     >>> find_marks(["0,5", "12"]), find_marks(["1,234.5", "1,234"])
-    (Marks(decimal=',', grouped=False), Marks(decimal='.', grouped=True))
+    (NumberFormat(decimal=',', grouped=False), NumberFormat(decimal='.', grouped=True))
     """
     if decimal is not None:
         if decimal not in FORMS:
             raise invalid_argument("decimal", decimal, "'.' or ','")
         return NumberFormat(decimal, grouped=True)
     sure: dict[str, str] = {}  # a number that can be read with this decimal mark only
-    grouped: dict[str, str] = {}  # and has marks between thousands
-    unsure: dict[str, str] = {}  # by the mark that it has
+    grouped: dict[str, str] = {}  # such a number that also has separators of thousands
+    unsure: dict[str, str] = {}  # a number that can be read in both ways, by its mark
     for given in cells:
         if not isinstance(given, str):
             continue
@@ -80,7 +76,7 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> NumberFormat
         cell = tidy(given)
         mark = "," if comma else "."
         if len(sure) == 1 and mark in sure and cell.count(mark) == 1 and OTHER[mark] not in cell:
-            continue  # nothing new: most numbers of most tables
+            continue  # this cell is consistent with what is known, as most are
         fits = [
             mark for mark in FORMS if any(form.fullmatch(cell) is not None for form in FORMS[mark])
         ]
@@ -115,7 +111,7 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> NumberFormat
 
 
 def number(what: str, cell: Any, marks: NumberFormat) -> float:
-    """The number in a cell that is not missing, or a sentence."""
+    """Read the number in a cell that is not missing; `what` names the cell in errors."""
     if isinstance(cell, str):
         text = tidy(cell)
         simple, thousands = FORMS[marks.decimal]
@@ -165,7 +161,7 @@ def _refused(what: str, cell: str, text: str) -> InputError:
 
 
 def whole_number(what: str, cell: Any, marks: NumberFormat) -> int:
-    """As `number`, of what is counted: 3, 3.0 and, with decimal commas, 3,0."""
+    """Read a whole number: 3, 3.0 and, with decimal commas, 3,0."""
     try:
         value = number(what, cell, marks)
         if value.is_integer():
@@ -181,19 +177,37 @@ DECIMALS = {".": "decimal points", ",": "decimal commas"}
 
 
 class TableFormat(NamedTuple):
-    """How a table was written: what was detected, or said."""
+    """The format of a table, as it was detected or as the user gave it.
 
-    kind: str  # "text", "excel" or "frame"
+    Attributes
+    ----------
+    kind : {"text", "excel", "frame"}
+        Where the table comes from.
+    encoding : str, optional
+        Encoding of a text file.
+    sep : str, optional
+        Separator of the cells of a text file.
+    page : str, optional
+        The page of a workbook that was read.
+    pages : int
+        Number of pages of the workbook.
+    decimal : str
+        Decimal mark.
+    wide : bool
+        True for a column per arm, False for a line per value.
+    """
+
+    kind: str
     encoding: str | None = None
     sep: str | None = None
-    page: str | None = None  # of a workbook
-    pages: int = 1  # that it has
+    page: str | None = None
+    pages: int = 1
     decimal: str = "."
-    wide: bool = False  # a column per arm, rather than a line per value
+    wide: bool = False
 
     @property
     def plain(self) -> bool:
-        """As `combgame study ask` writes it."""
+        """True if the table is written as `combgame study ask` writes it."""
         return self in (
             TableFormat("text", "UTF-8", ","),
             TableFormat("frame"),
@@ -202,7 +216,8 @@ class TableFormat(NamedTuple):
 
     @property
     def sentence(self) -> Message:
-        """
+        """The format as a message.
+
         >>> print(TableFormat("text", "UTF-16", ";", decimal=",", wide=True).sentence)
         Read as UTF-16, semicolons between cells, decimal commas, a column per arm.
         """
@@ -220,23 +235,34 @@ class TableFormat(NamedTuple):
 
 
 class RawTable(NamedTuple):
-    """The first line, and the others that are not empty, each with its number. The cells of a text
-    are texts; others may be numbers, dates or None.
+    """The cells of a table.
+
+    Attributes
+    ----------
+    head : list of str
+        Cells of the first line.
+    lines : list of (int, list)
+        The other lines that are not empty, each with its number. Cells of a text file are texts;
+        others may be numbers, dates or None.
+    form : TableFormat
+        Format of the table.
+    whole : bool
+        True if the last line is complete.
     """
 
     head: list[str]
     lines: list[tuple[int, list[Any]]]
     form: TableFormat
-    whole: bool = True  # the last line has its end
+    whole: bool = True
 
 
 def is_frame(given: Any) -> bool:
-    """Whether it is a table with named columns."""
+    """Return True for a table with named columns."""
     return hasattr(given, "columns") and len(getattr(given, "shape", ())) == 2
 
 
 def read_frame(frame: Any) -> RawTable:
-    """The cells; an index with a name is a column."""
+    """Read the cells of a data frame; an index with a name is a column."""
     names = list(getattr(getattr(frame, "index", None), "names", ()))
     if any(name is not None for name in names):
         frame = frame.reset_index()

@@ -1,4 +1,4 @@
-"""Tables in Excel workbooks (.xlsx), with openpyxl, the extra `excel`."""
+"""Read and write Excel workbooks (.xlsx) with openpyxl, the extra `excel`."""
 
 import io
 import re
@@ -11,7 +11,7 @@ from .cells import RawTable, TableFormat
 from .text import unreadable
 
 FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
-CELL = 10  # bytes that a cell has at least; empty ones are looked at too
+CELL = 10  # bytes that a cell has at least; empty cells are read too
 
 
 def _openpyxl() -> Any:
@@ -23,8 +23,15 @@ def _openpyxl() -> Any:
 
 
 def read_excel(raw: bytes, most: int) -> RawTable:
-    """The first page that is not empty. Formulas count as what they were when it was saved. most:
-    bytes that it may have unpacked; a small file can be made to unpack to any size.
+    """Read the first page that is not empty; formulas count with the values that were saved.
+
+    Parameters
+    ----------
+    raw : bytes
+        The file.
+    most : int
+        Bytes that the workbook may have when it is unpacked. A small file can be made to unpack to
+        any size.
     """
     _check_size(raw, most)
     openpyxl = _openpyxl()
@@ -41,16 +48,16 @@ def read_excel(raw: bytes, most: int) -> RawTable:
             _check_formulas(openpyxl, raw, page.title, lines)
     except InputError:
         raise
-    except Exception as error:  # whatever a damaged file makes of a parser
+    except Exception as error:  # a damaged file may cause any error in the parser
         raise unreadable(f"{type(error).__name__}: {error}") from None
     head = ["" if cell is None else str(cell).strip() for cell in lines.pop(0)[1]]
     return RawTable(head, lines, TableFormat("excel", page=page.title, pages=len(shown)))
 
 
 def _lines(page: Any, most: int) -> list[tuple[int, list[Any]]]:
-    """The lines that are not empty, without the empty cells at their ends. most: cells."""
+    """Return the lines that are not empty, at most `most` cells, without empty cells at the end."""
     if hasattr(page, "reset_dimensions"):
-        page.reset_dimensions()  # what a file says of its size need not be so
+        page.reset_dimensions()  # the dimensions that the file states may be wrong
     lines, cells = [], 0
     for k, row in enumerate(page.iter_rows(values_only=True), start=1):
         line = list(row)
@@ -88,7 +95,7 @@ def _too_large(most: int, what: str) -> InputError:
 
 
 def _formulas(raw: bytes) -> bool:
-    """Whether some page may have formulas."""
+    """Return True if a page may have formulas."""
     with zipfile.ZipFile(io.BytesIO(raw)) as packed:
         for name in packed.namelist():
             if name.startswith("xl/worksheets/") and name.endswith(".xml"):
@@ -104,7 +111,7 @@ def _formulas(raw: bytes) -> bool:
 def _check_formulas(
     openpyxl: Any, raw: bytes, title: str, lines: Sequence[tuple[int, list[Any]]]
 ) -> None:
-    """A formula that nobody has computed would pass for a blank cell."""
+    """Refuse formulas that were never computed, which would pass for blank cells."""
     values = dict(lines)
     book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=False)
     page = book[title]
@@ -124,8 +131,10 @@ def _check_formulas(
 
 
 def write_excel(head: Sequence[str], lines: Iterable[Sequence[Any]], title: str) -> bytes:
-    """A workbook of one page. Texts are texts there, whatever they look like: no name becomes a
-    date, a number or a formula.
+    """Return a workbook of one page.
+
+    Texts are written as texts, whatever they look like: no name becomes a date, a number or a
+    formula.
     """
     openpyxl = _openpyxl()
     from openpyxl.cell import WriteOnlyCell

@@ -1,15 +1,12 @@
-"""Tables in files, and data frames -> values by round and arm.
+"""Read tables in files and data frames into values by round and arm.
 
-Cells -> values by round and arm.
+A long table has a line per value, with the columns arm, value and, for a study, round; lines of
+the same arm are replicates. A wide table has a line per round and a column per arm, which may
+occur several times. In both, the column `n` gives the number of values of which a value is the
+mean, and the column `note` is for the reader. The column `study` may add the mark of a round to the
+name of the study (plates#kqzmtwfb), where the number of the round alone might mislead.
 
-Long: a line per value, with the columns arm, value and, of a study, round; lines of the same arm
-are replicates. Wide: a line per round, a column per arm, which may be there several times. In both,
-a column `n` says of how many values a value is the mean; `note` is for people. The column `study`
-may say with the name which round is meant, where its number alone might mislead: plates#kqzmtwfb.
-
-A data frame of values -> means, counts and standard deviations per arm.
-
-Files of tables: text or Excel, by what is in them rather than by their names.
+Files are recognised as text or Excel by their content rather than by their names.
 """
 
 import math
@@ -46,7 +43,17 @@ PACKED, OLD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 
 
 def read_file(path: Path, known: Callable[[str], bool], sep: str | None = None) -> RawTable:
-    """The cells of a file. known: whether a word of the first line is a column's name."""
+    """Read the cells of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    known : callable
+        Returns whether a word of the first line is the name of a column.
+    sep : str, optional
+        Separator of the cells of a text file. Detected by default.
+    """
     sep = check_sep(sep)
     try:
         raw = path.read_bytes()
@@ -58,7 +65,7 @@ def read_file(path: Path, known: Callable[[str], bool], sep: str | None = None) 
 def read_bytes(
     raw: bytes, known: Callable[[str], bool], sep: str | None = None, most: int = LARGEST
 ) -> RawTable:
-    """The cells of what a file has in it. most: bytes of a workbook, unpacked."""
+    """Read the cells of a file's content; `most` limits the bytes of an unpacked workbook."""
     if raw.startswith(OLD):
         raise InputError(
             "old-workbook",
@@ -68,32 +75,46 @@ def read_bytes(
     return read_excel(raw, most) if raw.startswith(PACKED) else read_text(raw, known, sep)
 
 
-LETTERS = "bcdfghjklmnpqrstvwxz"  # without vowels: no word, no number, no date in any spreadsheet
-MARK = re.compile(f"[{LETTERS}]{{8}}")  # of a round
+LETTERS = "bcdfghjklmnpqrstvwxz"  # without vowels: no spreadsheet takes a mark for a date or number
+MARK = re.compile(f"[{LETTERS}]{{8}}")  # the mark of a round
 COLUMNS = ("study", "round", "arm", "value", "n", "note")
-FEW = 20  # replicates; among more of them, equal ones are no surprise
-DIGITS = 4  # of a value: one that comes twice by chance has fewer
+FEW = 20  # among more replicates than these, equal ones are no surprise
+DIGITS = 4  # a value with fewer significant digits may occur twice by chance
 
 
 class ParsedTable(NamedTuple):
-    """What a table says."""
+    """The values of a table.
 
-    values: dict[int, dict[int, Any]]  # by round and arm; under 0 where there are no rounds
+    Attributes
+    ----------
+    values : dict
+        Values by round and arm; under 0 if the table has no rounds.
+    form : TableFormat
+        Format of the table.
+    whole : bool
+        True if the last line is complete.
+    repeated : Message or None
+        Message about lines that seem to be there twice.
+    marks : dict
+        Marks of the rounds that have one.
+    """
+
+    values: dict[int, dict[int, Any]]
     form: TableFormat
     whole: bool
-    repeated: Message | None  # lines that seem to be there twice
-    marks: dict[int, str] = {}  # noqa: RUF012  (by round: the mark of the todo, where there is one)
+    repeated: Message | None
+    marks: dict[int, str] = {}  # noqa: RUF012  (never written to)
 
 
 class ColumnMap(NamedTuple):
-    """Where what stands."""
+    """Positions of the columns."""
 
-    at: dict[str, int]  # of the words in COLUMNS
-    arms: list[tuple[int, int]]  # wide: a column and its arm
+    at: dict[str, int]  # columns of the words in COLUMNS
+    arms: list[tuple[int, int]]  # in a wide table: a column and its arm
 
 
 def arm_reader(problem: Problem) -> Callable[[Any], int]:
-    """The arm that a cell names; remembered, because tables name arms often."""
+    """Return a function that finds the arm of a cell, with a cache."""
     names = {unicodedata.normalize("NFC", name): a for a, name in enumerate(problem.names or ())}
     known: dict[Any, int] = {}
 
@@ -123,7 +144,7 @@ def arm_reader(problem: Problem) -> Callable[[Any], int]:
 
 
 def known_column(problem: Problem) -> Callable[[str], bool]:
-    """Whether a word of the first line names a column or an arm."""
+    """Return a function that tells whether a word of the first line names a column or an arm."""
     read = arm_reader(problem)
 
     def known(word: str) -> bool:
@@ -145,8 +166,20 @@ def read_table(
     rounds: bool = True,
     decimal: str | None = None,
 ) -> ParsedTable:
-    """Values by round and arm; all of them under 0 where there are no rounds. decimal: "." or ",",
-    if it is not to be detected.
+    """Read the values of a table by round and arm.
+
+    Parameters
+    ----------
+    grid : RawTable
+        The cells.
+    problem : Problem
+        The problem, whose arms the table names.
+    study : str
+        Name of the study.
+    rounds : bool
+        True if the table has rounds. If not, all values are returned under round 0.
+    decimal : {".", ","}, optional
+        Decimal mark. Detected by default.
     """
     columns = _columns(grid, problem, rounds)
     wide = bool(columns.arms)
@@ -155,7 +188,7 @@ def read_table(
     marks = find_marks(
         (line[k] for _, line in grid.lines for k in numeric if k < len(line)), decimal
     )
-    sheet = _Reader(problem, study, columns, marks)
+    reader = _Reader(problem, study, columns, marks)
     strict = wide and grid.form.sep == ","  # 0,5 in two cells must not pass for two values
     for k, line in grid.lines:
         try:
@@ -168,18 +201,18 @@ def read_table(
                     cells=len(line),
                     columns=len(grid.head),
                 )
-            sheet.enter(k, line)
+            reader.enter(k, line)
         except CombGameError as error:
             raise error.with_context("line {line}", line=k) from None
-    if not sheet.values:
+    if not reader.values:
         raise InputError("empty-table", "it has no lines to tell")
     form = grid.form._replace(decimal=marks.decimal, wide=wide)
-    values = {number: whole(one) for number, one in sheet.values.items()}
-    return ParsedTable(values, form, grid.whole, sheet.repeated(grid), sheet.marks)
+    values = {number: whole(one) for number, one in reader.values.items()}
+    return ParsedTable(values, form, grid.whole, reader.repeated(grid), reader.marks)
 
 
 def _columns(grid: RawTable, problem: Problem, rounds: bool) -> ColumnMap:
-    """The columns of the first line, or a sentence."""
+    """Find the columns that the first line names."""
     words = [word.lower() for word in grid.head]
     used = [word for word in COLUMNS if rounds or word != "round"]
     at = {word: words.index(word) for word in used if word in words}
@@ -222,7 +255,7 @@ def _columns(grid: RawTable, problem: Problem, rounds: bool) -> ColumnMap:
 
 
 class _Reader:
-    """Goes through a table once."""
+    """Reads a table line by line."""
 
     def __init__(
         self, problem: Problem, study: str, columns: ColumnMap, written: NumberFormat
@@ -234,15 +267,15 @@ class _Reader:
         self.arm = arm_reader(problem)
 
     def cell(self, word: str, line: list[Any]) -> Any:
-        """A cell of a line; None where it has none."""
+        """Return a cell of a line; None if the line lacks it."""
         k = self.at.get(word)
         said = line[k] if k is not None and k < len(line) else None
         return restored(said.strip()) or None if isinstance(said, str) else said
 
     def enter(self, k: int, line: list[Any]) -> None:
-        """One more line."""
+        """Add the values of a line."""
         mark = self.mark(self.cell("study", line))
-        for round_, arm, value in self.render(line):
+        for round_, arm, value in self.entries(line):
             known = self.values.setdefault(round_, {})
             if mark and self.marks.setdefault(round_, mark) != mark:
                 raise InputError(
@@ -258,7 +291,7 @@ class _Reader:
                 add_value(known, arm, value)
 
     def mark(self, cell: Any) -> str:
-        """The mark of the round that a line is of; "" if it says none."""
+        """Return the mark of the round of a line; "" if it has none."""
         if not self.study or cell is None or str(cell) == self.study:
             return ""
         name, _, mark = str(cell).rpartition("#")
@@ -274,9 +307,10 @@ class _Reader:
             name=OptionHint("name"),
         )
 
-    def render(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
-        """Rounds, arms and values of a line; in a wide one, what is missing says nothing, because
-        the arm need not be in the round.
+    def entries(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
+        """Return the rounds, arms and values of a line.
+
+        In a wide table a blank cell is ignored, because its arm need not be in the round.
         """
         round_, n = 0, 1
         if "round" in self.at:
@@ -300,11 +334,12 @@ class _Reader:
         return some or [(round_, None, None)]
 
     def value(self, what: str, cell: Any, n: int) -> Any:
+        """Return a number, or the pair of a mean and the number of its values."""
         value = number(what, cell, self.written)
         return (value, n) if n > 1 else value
 
     def repeated(self, grid: RawTable) -> Message | None:
-        """A value that an arm has twice in a round, to many digits; or the whole table twice."""
+        """Return a message if a value of many digits, or the whole table, is there twice."""
         if Assumption.BINARY in claimed_assumptions(self.problem.rewards):
             return None
         twice = {
@@ -330,7 +365,7 @@ class _Reader:
                 )
         if not twice:
             return None
-        lines = [(k, one) for k, line in grid.lines for one in self.render(line) if one in twice]
+        lines = [(k, one) for k, line in grid.lines for one in self.entries(line) if one in twice]
         first = lines[0][1]
         return Message(
             "line-repeated",
@@ -344,7 +379,7 @@ class _Reader:
 
 
 def add_value(known: dict[int, Any], arm: int, value: Any) -> None:
-    """One more value of an arm; None: it is missing."""
+    """Add a value of an arm; None marks a missing value."""
     if arm not in known:
         known[arm] = value
         return
@@ -358,7 +393,7 @@ def add_value(known: dict[int, Any], arm: int, value: Any) -> None:
 
 
 def whole(values: dict[int, Any]) -> dict[int, Any]:
-    """The values of a round; an arm all of whose lines are blank is missing."""
+    """Return the values of a round; an arm is missing if all of its lines are blank."""
     return {
         arm: None if isinstance(one, list) and all(x is None for x in one) else one
         for arm, one in values.items()
@@ -366,9 +401,9 @@ def whole(values: dict[int, Any]) -> dict[int, Any]:
 
 
 def significant_digits(value: Any) -> int:
-    """How many digits a value has, from the first that is not 0 to the last.
+    """Return the number of digits of a value, from its first that is not 0 to its last.
 
-    >>> digits(0.05120), digits(120.0), digits(1e-7)
+    >>> significant_digits(0.05120), significant_digits(120.0), significant_digits(1e-7)
     (3, 2, 1)
     """
     if isinstance(value, tuple):
@@ -378,8 +413,21 @@ def significant_digits(value: Any) -> int:
 
 
 def totals(problem: Problem, frame: Any) -> tuple[Floats, Floats, Floats | None]:
-    """Of a frame with the columns arm and value (and n), or a column per arm. The standard
-    deviations are None where the rewards state theirs.
+    """Compute the means, counts and standard deviations of the arms from a data frame.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, whose arms the frame names.
+    frame : data frame
+        Columns arm and value (and n), or a column per arm.
+
+    Returns
+    -------
+    means, counts : ndarray of shape (d,)
+        Sample means and numbers of values.
+    sigmas : ndarray of shape (d,), or None
+        Sample standard deviations; None if the rewards state theirs.
     """
     means, counts, spreads = np.zeros((3, problem.d))
     for arm, entry in read_table(read_frame(frame), problem, rounds=False).values[0].items():

@@ -1,4 +1,4 @@
-"""Tables in text files: which characters, and what stands between the cells."""
+"""Read tables in text files: encoding, separator and cells."""
 
 import codecs
 import csv
@@ -15,16 +15,14 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
 SAYS = re.compile(r'"?sep=(.)"?[ \t,;]*(\r\n|\r|\n)', re.IGNORECASE)
-START = 100_000  # characters that are looked at to detect the separator
+START = 100_000  # characters from which the separator is detected
 
 
 def read_text(raw: bytes, known: Callable[[str], bool], sep: str | None = None) -> RawTable:
-    """known: whether a word of the first line is a column's name; sep: what stands between cells,
-    if it is not to be detected.
-    """
+    """Read the cells of a text file. See `combgame.tables.reader.read_file`."""
     text, encoding = decoded(raw)
     said = SAYS.match(text)
-    if said is not None:  # a line for Excel
+    if said is not None:  # a first line such as sep=; is for Excel
         text = text[said.end() :]
     if sep is None:
         sep = said.group(1) if said is not None else detected(text, known)
@@ -42,7 +40,7 @@ def read_text(raw: bytes, known: Callable[[str], bool], sep: str | None = None) 
 
 
 def check_sep(sep: str | None) -> str | None:
-    """One character, or the words comma, semicolon and tab."""
+    """Return a separator as one character; the words comma, semicolon and tab are accepted."""
     if sep is None:
         return None
     words = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t"}
@@ -53,7 +51,7 @@ def check_sep(sep: str | None) -> str | None:
 
 
 def decoded(raw: bytes) -> tuple[str, str]:
-    """The text, and what it was written in.
+    """Decode a file and return its text and the name of its encoding.
 
     >>> decoded("é;1".encode("utf-16")), decoded("é;1".encode("cp1252"))
     (('é;1', 'UTF-16'), ('é;1', 'Windows-1252'))
@@ -81,8 +79,7 @@ def _as(raw: bytes, codec: str, name: str) -> tuple[str, str]:
 
 
 def detected(text: str, known: Callable[[str], bool]) -> str:
-    """What stands between the cells: what makes the most known columns of the first line, or else
-    the most columns.
+    """Detect the separator: the one that gives the most known columns, or else the most columns.
 
     >>> detected("round;arm;value", {"round", "arm", "value"}.__contains__)
     ';'
@@ -100,6 +97,7 @@ def detected(text: str, known: Callable[[str], bool]) -> str:
 
 
 def unreadable(why: str) -> InputError:
+    """Return the error for a file that is not a table."""
     return InputError(
         "sheet-unreadable",
         "it cannot be read ({why})",

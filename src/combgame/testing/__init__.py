@@ -1,5 +1,6 @@
-"""For those who extend or distrust the package: conformance checks for parts of your own, one for
-each kind. A check raises AssertionError with a sentence, or prints what it checked and how often.
+"""Conformance checks for rules, learners, rewards, structures and stopping rules of your own.
+
+A check raises an AssertionError with a message, or prints what it checked and how often.
 """
 
 from ._report import same

@@ -1,9 +1,4 @@
-"""What conformance checks share: a run in both engines, and what was checked how often.
-
-The same run twice: interpreted, and compiled.
-
-What a conformance check has checked, and how often.
-"""
+"""Shared parts of the conformance checks: the report, and the comparison of both engines."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,12 +13,12 @@ from ..simulation.runner import InitialState, Run
 
 
 class CheckReport:
-    """Checks by name, with how often each was made.
+    """The number of times that each check was made.
 
-    >>> tally = CheckReport("Mine()")
-    >>> tally.add("argmax against all 15 sets", 50)
-    >>> tally.add("samples are sets")
-    >>> tally.tell()
+    >>> report = CheckReport("Mine()")
+    >>> report.add("argmax against all 15 sets", 50)
+    >>> report.add("samples are sets")
+    >>> report.show()
     Mine() passes:
        50 x  argmax against all 15 sets
         1 x  samples are sets
@@ -34,10 +29,11 @@ class CheckReport:
         self.often: dict[str, int] = {}
 
     def add(self, check: str, times: int = 1) -> None:
+        """Count a check that was passed."""
         self.often[check] = self.often.get(check, 0) + times
 
-    def tell(self) -> None:
-        """Print it: nothing was found wrong."""
+    def show(self) -> None:
+        """Print the report of a check that found nothing wrong."""
         print(f"{self.what} passes:")
         width = max(len(f"{times:,}") for times in self.often.values())
         for check, times in self.often.items():
@@ -45,21 +41,21 @@ class CheckReport:
 
 
 def check_part(name: str, kernel: Any, base: type, of: str) -> None:
-    """A sentence, unless it is a description of its kind."""
+    """Raise an error unless an argument derives from `base`."""
     if not isinstance(kernel, base):
         what = "an object (not a class) that derives from {base}"
         raise invalid_argument(name, kernel, what, of=of, base=base.__name__)
 
 
 def check_numbers(of: str, seed: Any, **least: Any) -> None:
-    """A sentence, unless these are whole numbers: a seed, and how often something is tried."""
+    """Raise an error unless the seed and the numbers of trials are whole numbers."""
     check_int("seed", seed, 0, of=of, most=SEED)
     for name, number in least.items():
         check_int(name, number, 1, of=of)
 
 
 def named(kernel: Any) -> str:
-    """A description in few words; the name of its class, where it is no value."""
+    """Return a short text for a description, or the name of its class."""
     if isinstance(kernel, str):
         return repr(kernel)
     return short_repr(kernel) if is_value(kernel) else type(kernel).__name__
@@ -70,11 +66,13 @@ def check_engines(
     means: Floats,
     rounds: int,
     seed: int,
-    tally: CheckReport,
+    report: CheckReport,
     compiled: bool = True,
 ) -> None:
-    """Whether both engines make the same run, bit for bit. A part that is no NamedTuple runs
-    interpreted only, which the tally says; so does it if the other engine is not asked for.
+    """Check that both engines make the same run, bit for bit.
+
+    A kernel that is not a NamedTuple runs interpreted only, and so does every kernel if `compiled`
+    is False; the report says so.
     """
     if not compiled:
         run = Run(replace(initial, engine="python"), means, seed)
@@ -82,7 +80,7 @@ def check_engines(
             check_verbs((run.kernel, run.rule))
         except EngineError as error:
             raise AssertionError(str(error)) from error
-        tally.add("runs interpreted only: compiled=True compares the engines, and compiles first")
+        report.add("runs interpreted only: compiled=True compares the engines, and compiles first")
         return
     runs: list[Run] = []
     for engine in ("python", "compiled"):
@@ -90,9 +88,9 @@ def check_engines(
             run = Run(replace(initial, engine=engine), means, seed)
         except EngineError as error:
             if error.code == "no-numba":
-                raise  # which is not the part's fault
+                raise  # the kernel is not the cause
             assert error.code == "foreign-part", str(error)
-            tally.add("runs interpreted only: not every part is a NamedTuple")
+            report.add("runs interpreted only: not every part is a NamedTuple")
             return
         run.advance(rounds)
         runs.append(run)
@@ -102,13 +100,25 @@ def check_engines(
     assert same(one.stopping_times, other.stopping_times), (
         "the two engines stopped in different rounds."
     )
-    tally.add(
-        f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for bit"
+    report.add(
+        f"the same run of {int(one.stats.n_rounds[0]):,} rounds interpreted and compiled, bit for "
+        "bit"
     )
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two parts hold the same numbers, bit for bit."""
+    """Return True if two kernels hold the same numbers, bit for bit.
+
+    Parameters
+    ----------
+    a, b : Any
+        Kernels, arrays or numbers.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
+    """
     if isinstance(a, tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, np.ndarray):

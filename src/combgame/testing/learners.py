@@ -1,4 +1,4 @@
-"""Whether a learner of one's own learns as the rule expects."""
+"""Conformance check of learners."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,19 +17,37 @@ from .rules import check_plays, check_symmetric
 
 ACTIONS, D = Subsets(6, 2), 6
 LESSON = 300  # rounds of a sequence of rewards
-LESS = 0.05  # of the range of what actions bring: by so much equal weights may be better
-BEST = ((0, 1), (2, 5), (3, 4))  # an action that is clearly the best, in three sequences
+LESS = 0.05  # margin by which equal weights may be better, as a share of the range of the rewards
+BEST = ((0, 1), (2, 5), (3, 4))  # the clearly best action in each of three sequences
 
 
 def check_learner(
     learner: LearnerBase, rounds: int = 400, seed: int = 0, compiled: bool = False
 ) -> None:
-    """Whether a learner always plays a distribution, survives extreme rewards, plays alike whatever
-    the arms are called if it says so (`symmetric`), and gets no less than equal weights would where
-    one action is clearly the best and where two take turns; prints what was checked.
+    """Check a learner and print what was checked.
 
-    compiled: also whether it agrees in both engines, with more runs; it is compiled first, once.
+    The learner must always play a distribution, survive extreme rewards, not depend on the order of
+    the arms if it says so (``symmetric``), and earn no less than equal weights would if one action
+    is clearly the best and if two actions are the best in turn.
 
+    Parameters
+    ----------
+    learner : LearnerBase
+        The learner.
+    rounds : int, default=400
+        Number of rounds with extreme rewards.
+    seed : int, default=0
+        Seed of the rewards.
+    compiled : bool, default=False
+        If True, the learner is compiled, both engines are compared, and more runs are made.
+
+    Raises
+    ------
+    AssertionError
+        If the learner fails a check.
+
+    Examples
+    --------
     >>> from combgame import Hedge
     >>> check_learner(Hedge(), rounds=30)
     Hedge() passes:
@@ -47,39 +65,43 @@ def check_learner(
     assert type(learner).kernel is not LearnerBase.kernel, (
         f"{type(learner).__name__} has no method part(seating), which makes what learns."
     )
-    tally, rng = CheckReport(named(learner)), np.random.default_rng(seed)
-    pupil = LearnerHarness(learner, 2, rng)
+    report, rng = CheckReport(named(learner)), np.random.default_rng(seed)
+    harness = LearnerHarness(learner, 2, rng)
     for t in range(rounds):
-        pupil.act(t % 2, t)
-        tally.add(
+        harness.act(t % 2, t)
+        report.add(
             "weights that are a distribution over known actions, after rewards from 1e-8 to 1e8"
         )
         if learner.writes_all_weights:
-            tally.add("mixture.arms are the marginals of the weights")
-        pupil.update(t % 2, rng.exponential(size=D) * 10.0 ** rng.integers(-8, 9))
+            report.add("mixture.arms are the marginals of the weights")
+        harness.update(t % 2, rng.exponential(size=D) * 10.0 ** rng.integers(-8, 9))
     rule = CombGame(learner)
-    check_plays(rule, rounds, 0, tally, compiled=compiled)
-    check_symmetric(rule, 0, tally, compiled=compiled)
+    check_plays(rule, rounds, 0, report, compiled=compiled)
+    check_symmetric(rule, 0, report, compiled=compiled)
     for what, rewards in reward_sequences(rng):
         _check_lesson(LearnerHarness(learner, 1, rng), what, rewards)
-        tally.add(
+        report.add(
             f"no less than equal weights get of {LESSON} given rewards, within {LESS:.0%} of their "
             "range"
         )
-    tally.tell()
+    report.show()
 
 
 class LearnerHarness:
-    """A learner's part with all that the rule gives it."""
+    """A learner's kernel with everything that the rule passes to it."""
 
-    def __init__(self, learner: LearnerBase, seats: int, rng: Random) -> None:
+    def __init__(self, learner: LearnerBase, n_learners: int, rng: Random) -> None:
         self.learner, self.structure = learner, ACTIONS.kernel()
         self.table, self.weights = make_action_table(4096, 2), make_sparse_weights(4096, D)
         sets = ACTIONS.to_list() if learner.enumerates_actions else ACTIONS.covering()
-        home = np.array([self.table.lookup(vector(s, D)) for s in sets], dtype=np.int64)
-        room = len(sets) if learner.enumerates_actions else learner.initial_capacity(D, len(sets))
-        self.seating = LearnerContext(ACTIONS, home, np.full(D, 1 / 3), len(sets), seats, room)
-        self.kernel: Any = learner.kernel(self.seating)
+        initial_actions = np.array([self.table.lookup(vector(s, D)) for s in sets], dtype=np.int64)
+        capacity = (
+            len(sets) if learner.enumerates_actions else learner.initial_capacity(D, len(sets))
+        )
+        self.context = LearnerContext(
+            ACTIONS, initial_actions, np.full(D, 1 / 3), len(sets), n_learners, capacity
+        )
+        self.kernel: Any = learner.kernel(self.context)
         for verb in ("act", "update", "needs_resize"):
             assert callable(getattr(self.kernel, verb, None)), (
                 f"{type(self.kernel).__name__} has no method {verb}, a verb of every learner."
@@ -87,15 +109,15 @@ class LearnerHarness:
         learner.reset(self.kernel, rng)
 
     def act(self, learner: int, t: int) -> None:
-        """w_t, and what must be true of it."""
+        """Make the learner write its weights w_t, and check them."""
         if self.kernel.needs_resize():
-            self.seating = self.seating._replace(capacity=2 * self.seating.capacity)
-            self.kernel = copy_into(self.kernel, self.learner.kernel(self.seating))
+            self.context = self.context._replace(capacity=2 * self.context.capacity)
+            self.kernel = copy_into(self.kernel, self.learner.kernel(self.context))
         weights = self.weights
         self.kernel.act(learner, weights)
-        n, room = int(weights.size[0]), self.seating.capacity
-        assert n <= room, (
-            f"act() wrote {n} actions, but there is room for {room}: override "
+        n, capacity = int(weights.size[0]), self.context.capacity
+        assert n <= capacity, (
+            f"act() wrote {n} actions, but there is room for {capacity}: override "
             "LearnerBase.room(d, home)."
         )
         weight, ids = weights.values[:n], weights.ids[:n]
@@ -109,41 +131,43 @@ class LearnerHarness:
             self._check_whole(written, t)
 
     def _check_whole(self, written: Floats, t: int) -> None:
-        """What `writes_all_weights` says: every action in the order of numbers, and w~_t."""
-        weights, number = self.weights, self.seating.n_actions
+        """Check `writes_all_weights`: every action in the order of its index, and w~_t."""
+        weights, number = self.weights, self.context.n_actions
         every = int(weights.size[0]) == number
         assert every and np.array_equal(weights.ids[:number], np.arange(number)), (
-            f"after {t} rounds act() wrote the actions {weights.ids[:5]}..., but `writes_all_weights` says that "
-            f"it writes all {number} in the order of numbers: leave `writes_all_weights` out."
+            f"after {t} rounds act() wrote the actions {weights.ids[:5]}..., but "
+            f"`writes_all_weights` says that it writes all {number} in the order of numbers: leave "
+            "`writes_all_weights` out."
         )
         assert np.allclose(written, weights.arm_weights, rtol=0.0, atol=1e-9), (
             f"after {t} rounds act() wrote mixture.arms = {written.round(3).tolist()}, but the "
-            f"marginals of its weights are {weights.arm_weights.round(3).tolist()}: write these, or leave "
-            "`writes_all_weights` out, and the rule computes them."
+            f"marginals of its weights are {weights.arm_weights.round(3).tolist()}: write these, "
+            "or leave `writes_all_weights` out, and the rule computes them."
         )
 
     def update(self, learner: int, reward: Floats) -> None:
+        """Pass the reward of a round to the learner."""
         self.kernel.update(learner, self.weights, self.table, self.structure, reward)
 
 
 def reward_sequences(rng: Random) -> Iterator[tuple[str, Floats]]:
-    """Sequences of rewards, a row per round."""
+    """Yield sequences of rewards, each with its description and a row per round."""
     for best in BEST:
         yield f"{best} is the best action", rng.random((LESSON, D)) + vector(best, D)
     for one, other in ((BEST[0], (2, 3)), ((1, 4), (3, 5))):
         rewards = np.zeros((LESSON, D))
         rewards[::2, one], rewards[1::2, other] = 1.0, 1.0
-        rewards[0] *= 0.5  # or whoever follows the leader would be right by turns
+        rewards[0] *= 0.5  # otherwise a learner that follows the leader would alternate correctly
         yield f"{one} and {other} take turns", rewards
 
 
-def _check_lesson(pupil: LearnerHarness, what: str, rewards: Floats) -> None:
-    """What it gets of a sequence of rewards, against equal weights for all actions."""
+def _check_lesson(harness: LearnerHarness, what: str, rewards: Floats) -> None:
+    """Check that the learner earns as much as equal weights for all actions."""
     got = 0.0
     for t, reward in enumerate(rewards):
-        pupil.act(0, t)
-        got += float(pupil.weights.arm_weights @ reward)
-        pupil.update(0, reward)
+        harness.act(0, t)
+        got += float(harness.weights.arm_weights @ reward)
+        harness.update(0, reward)
     ranked = np.sort(rewards, axis=1)
     apart = float((ranked[:, -2:].sum(axis=1) - ranked[:, :2].sum(axis=1)).sum())
     equal = float(rewards.sum()) / 3.0

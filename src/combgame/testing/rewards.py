@@ -1,7 +1,4 @@
-"""Whether rewards of one's own are what they say: their geometry, their values, their licences.
-
-Whether rewards are those of the same arms when these get other numbers (`permuted`).
-"""
+"""Conformance check of rewards: geometry, sampled values, assumptions, permutations of the arms."""
 
 import math
 from itertools import pairwise, permutations
@@ -20,19 +17,21 @@ from ..structures import Arms, Subsets
 from ._report import CheckReport, check_engines, check_numbers, check_part, named
 
 D = 4
-DRAWN = 20_000  # values of an arm
-FAR = 6.0  # standard errors that an average may be off: once in 10^9 checks
-CLOSE = 1e-6  # of what a number may be off
+DRAWN = 20_000  # sampled values of an arm
+FAR = 6.0  # standard errors by which an average may be off: exceeded once in 10^9 checks
+CLOSE = 1e-6  # relative error of a number
 
 
 def check_permuted(
-    rewards: RewardsBase, low: float, high: float, rng: Any, tally: CheckReport
+    rewards: RewardsBase, low: float, high: float, rng: Any, report: CheckReport
 ) -> None:
-    """Arm by arm, figures and verbs."""
-    order = np.roll(np.arange(D), 1)  # no arm keeps its number
+    """Check that the rewards of permuted arms (`permuted`) are the same, arm by arm."""
+    order = np.roll(np.arange(D), 1)  # no arm keeps its index
     other = rewards.permuted(order)
     if other is None:
-        tally.add("runs keep the given numbers of arms: `permuted` does not say how to change them")
+        report.add(
+            "runs keep the given numbers of arms: `permuted` does not say how to change them"
+        )
         return
     _check_figures(rewards, other, order)
     least, most = rewards.mean_range(D)
@@ -41,11 +40,11 @@ def check_permuted(
         x, y = rng.uniform(low, high, 2)
         _check_verbs(one, two, arm, i, (float(x), float(y), high, 10.0 ** rng.uniform(-1.0, 2.0)))
         _check_draws(one, two, arm, i, float(x), rng)
-    tally.add("an arm under another number (`permuted`), verb by verb and by what is drawn", D)
+    report.add("an arm under another number (`permuted`), verb by verb and by what is drawn", D)
 
 
 def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> None:
-    """What a description says of its arms."""
+    """Check what a description says about its arms."""
     (low, high), (lower, higher) = rewards.mean_range(D), other.mean_range(D)
     mine, theirs = _spread(rewards), _spread(other)
     group, moved = rewards.variance_groups(D), other.variance_groups(D)
@@ -64,12 +63,12 @@ def _check_figures(rewards: RewardsBase, other: RewardsBase, order: Ints) -> Non
 
 
 def _pairs(group: Ints) -> Any:
-    """Which arms vary alike, whatever the groups are called."""
+    """Return which pairs of arms share a group, whatever the groups are called."""
     return group[:, None] == group
 
 
 def _spread(rewards: RewardsBase) -> Floats:
-    """-1 where there is none, or it is not known."""
+    """Return the sub-Gaussian scales; -1 if there are none or they are not known."""
     try:
         known = spread_of(rewards, D)
     except CombGameError:
@@ -80,7 +79,10 @@ def _spread(rewards: RewardsBase) -> Floats:
 def _check_verbs(
     one: Any, two: Any, arm: int, i: int, at: tuple[float, float, float, float]
 ) -> None:
-    """The verbs of `arm`, which `two` calls i; at: two means, one above them, and a weight."""
+    """Check the methods for `arm`, which is arm i of `two`.
+
+    `at` holds two means, a mean above them, and a weight.
+    """
     x, y, high, weight = at
     level = 0.5 * one.divergence(x, 0.5 * (x + high), arm)
     for name, given in (
@@ -100,7 +102,7 @@ def _check_verbs(
 
 
 def _check_draws(one: Any, two: Any, arm: int, i: int, mean: float, rng: Any) -> None:
-    """What is drawn of an arm varies alike, whatever its number."""
+    """Check that the values of an arm have the same distribution after a permutation."""
     mine = np.array([one.draw(mean, arm, rng) for _ in range(DRAWN)]) - mean
     theirs = np.array([two.draw(mean, i, rng) for _ in range(DRAWN)]) - mean
     for power, what in ((1, "mean"), (2, "variance")):
@@ -123,13 +125,32 @@ def check_rewards(
     seed: int = 0,
     compiled: bool = False,
 ) -> None:
-    """Whether the verbs of rewards agree with searches that know only their divergence, whether the
-    values drawn of each of four arms fit the means and what the rewards are licensed for, and
-    whether an arm is the same under another number; prints what was checked.
+    """Check rewards and print what was checked.
 
-    low, high: means of arms lie between these in the trials, so that both must be possible.
-    compiled: also whether both engines agree; they are compiled first, once.
+    The methods must agree with searches that use only the divergence, the values sampled from each
+    of four arms must fit the means and the assumptions of the rewards, and an arm must stay the
+    same under a permutation of the arms.
 
+    Parameters
+    ----------
+    rewards : RewardsBase
+        The rewards.
+    low, high : float
+        Range of the means in the trials. Both ends must be possible means.
+    trials : int, default=50
+        Number of trials.
+    seed : int, default=0
+        Seed of the trials.
+    compiled : bool, default=False
+        If True, the rewards are compiled and both engines are compared.
+
+    Raises
+    ------
+    AssertionError
+        If the rewards fail a check.
+
+    Examples
+    --------
     >>> from combgame import Bernoulli
     >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
     Bernoulli() passes:
@@ -143,7 +164,7 @@ def check_rewards(
     check_bool("compiled", compiled, of="check_rewards")
     if not (is_real(low) and is_real(high) and -math.inf < low < high < math.inf):
         raise invalid_argument("low, high", (low, high), "two numbers, the lower one first")
-    tally, rng = CheckReport(named(rewards)), np.random.default_rng(seed)
+    report, rng = CheckReport(named(rewards)), np.random.default_rng(seed)
     rewards.check_arms(D)
     least, most = rewards.mean_range(D)
     assert (least < low).all() and (high < most).all(), (
@@ -156,8 +177,8 @@ def check_rewards(
         "need not be least, so distances may be larger than what is enough, and runs stop too "
         "early. It must be convex on all of range()."
     )
-    tally.add("divergence: convex in its second argument, on a grid over range()")
-    # bounds on the means that bind now and then
+    report.add("divergence: convex in its second argument, on a grid over range()")
+    # bounds on the means that are active in some trials
     narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
     free, boxed = rewards.kernel(least, most), rewards.kernel(*narrow)
     for _ in range(trials):
@@ -165,25 +186,25 @@ def check_rewards(
         weight = 10.0 ** rng.uniform(-1.0, 2.0, D)
         for kernel, (a, b) in ((free, (least, most)), (boxed, narrow)):
             box = np.column_stack((a, b))
-            _check_divergence(kernel, mean, box, tally)
-            _check_moves(kernel, mean, weight, box, rng, tally)
-            _check_distances(kernel, mean, weight, box, rng, tally)
+            _check_divergence(kernel, mean, box, report)
+            _check_moves(kernel, mean, weight, box, rng, report)
+            _check_distances(kernel, mean, weight, box, rng, report)
     for truth in (low, 0.5 * (low + high), high):
         for arm in range(D):
-            _check_values(rewards, free, truth, arm, rng, tally)
-    check_permuted(rewards, low, high, rng, tally)
+            _check_values(rewards, free, truth, arm, rng, report)
+    check_permuted(rewards, low, high, rng, report)
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").bind(problem)
     means = np.linspace(high, low, D)
-    check_engines(InitialState(problem, setup, NEVER), means, 100, seed, tally, compiled)
-    tally.tell()
+    check_engines(InitialState(problem, setup, NEVER), means, 100, seed, report, compiled)
+    report.show()
 
 
 def _near(got: float, wanted: float, size: float = 0.0) -> bool:
     return abs(got - wanted) <= CLOSE * (abs(wanted) + size) + 1e-12
 
 
-def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport) -> None:
+def _check_divergence(kernel: Any, mean: Floats, box: Floats, report: CheckReport) -> None:
     for arm, x in enumerate(mean):
         low, high = (float(np.clip(end, x - 3.0, x + 3.0)) for end in box[arm])
         assert abs(kernel.divergence(x, x, arm)) <= 1e-12, (
@@ -210,12 +231,12 @@ def _check_divergence(kernel: Any, mean: Floats, box: Floats, tally: CheckReport
                 assert (y >= x) == (name == "kl_ucb") or y == x, (
                     f"{name}({x}, {level}) is {y}, on the wrong side."
                 )
-    tally.add("divergence: 0 at home, rising to both sides")
-    tally.add("lower and upper: where the divergence is the level", 4 * len(mean))
+    report.add("divergence: 0 at home, rising to both sides")
+    report.add("lower and upper: where the divergence is the level", 4 * len(mean))
 
 
 def _search(cost: Any, low: float, high: float) -> float:
-    """The minimiser of a function: golden sections about the best of many points."""
+    """Minimise a function by golden sections around the best of many points."""
     points = np.linspace(low, high, 101)
     k = int(np.argmin([cost(float(y)) for y in points]))
     low, high = float(points[max(k - 1, 0)]), float(points[min(k + 1, 100)])
@@ -230,7 +251,7 @@ def _search(cost: Any, low: float, high: float) -> float:
 
 
 def _check_moves(
-    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: CheckReport
+    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, report: CheckReport
 ) -> None:
     for arm, x in enumerate(mean):
         low, high = (float(np.clip(end, x - 50.0, x + 50.0)) for end in box[arm])
@@ -265,11 +286,11 @@ def _check_moves(
                 f"step({x}, {w}, {slope}) says that y moves by {rate} per slope, but it moves by "
                 f"{(ahead - behind) / (2.0 * h)}."
             )
-    tally.add("project, move and step, against a search", len(mean))
+    report.add("project, move and step, against a search", len(mean))
 
 
 def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
-    """What it costs arm j to overtake arm i: the best place to meet, or each at its own end."""
+    """Return the cost for arm j to overtake arm i: at the best common mean, or at their bounds."""
     if kernel.project(mean[j], j) >= kernel.project(mean[i], i):
         return float(
             sum(
@@ -279,7 +300,7 @@ def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Float
         )
 
     def cost(y: float) -> Any:
-        """Arm i comes down to y, arm j up to it, neither beyond its own mean or its bounds."""
+        """Lower arm i to y and raise arm j to y, neither beyond its own mean or its bounds."""
         down, up = min(y, kernel.project(mean[i], i)), max(y, kernel.project(mean[j], j))
         return weight[i] * kernel.divergence(mean[i], down, i) + weight[j] * kernel.divergence(
             mean[j], up, j
@@ -293,7 +314,7 @@ def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Float
 
 
 def _check_distances(
-    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: CheckReport
+    kernel: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, report: CheckReport
 ) -> None:
     arms, sign, out = np.zeros(D, np.int64), np.zeros(D), np.zeros(D)
     costs = {}
@@ -332,16 +353,14 @@ def _check_distances(
         f"swap says {cost.tolist()}, but the cheapest exchange costs {wanted}, at {mean.tolist()}, "
         f"weights {weight.tolist()}."
     )
-    tally.add("distance (and blur), against a search for every pair of arms", len(costs))
-    tally.add("closest and swap, against every pair")
+    report.add("distance (and blur), against a search for every pair of arms", len(costs))
+    report.add("closest and swap, against every pair")
 
 
 def _check_values(
-    rewards: RewardsBase, kernel: Any, mean: float, arm: int, rng: Any, tally: CheckReport
+    rewards: RewardsBase, kernel: Any, mean: float, arm: int, rng: Any, report: CheckReport
 ) -> None:
-    """What is drawn of an arm: its mean, its range, and how it varies, as far as licences say
-    so.
-    """
+    """Check the mean and range of an arm's values, and the variation that the assumptions state."""
     drawn = np.array([kernel.draw(mean, arm, rng) for _ in range(DRAWN)])
     what, (bottom, top) = f"draw({mean}, {arm})", rewards.support(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
@@ -353,7 +372,7 @@ def _check_values(
         f"{DRAWN:,} values of {what} have the mean {drawn.mean()}."
     )
     assert drawn.min() < drawn.max(), f"{DRAWN:,} values of {what} are all {drawn[0]}."
-    tally.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
+    report.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
     held = valid_assumptions(rewards)
     if rewards.variance_known and held & set(EXACT):
         h = 1e-3 * spread
@@ -366,7 +385,7 @@ def _check_values(
             f"{DRAWN:,} values of {what} have the variance {off.mean()}, but the divergence is "
             f"that of a family with the variance {1.0 / curve}."
         )
-        tally.add("the variance of the values drawn is that of the divergence")
+        report.add("the variance of the values drawn is that of the divergence")
     if Assumption.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
         for pull in (-1.5, -0.5, 0.5, 1.5):
             tilted = np.exp(pull / sigma[arm] * (drawn - mean))
@@ -375,4 +394,4 @@ def _check_values(
                 f"the values of {what} are not {sigma[arm]}-sub-Gaussian, as licenses() and "
                 "spread() say."
             )
-        tally.add("the values drawn are sub-Gaussian with the stated spread", 4)
+        report.add("the values drawn are sub-Gaussian with the stated spread", 4)

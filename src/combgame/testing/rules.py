@@ -1,7 +1,7 @@
-"""Whether a rule of one's own plays sets of the structure, alike in both engines and whatever the
-arms are called, and leaves what it is given as it was.
+"""Conformance check of rules.
 
-Whether arms are only numbers to a rule that says so (`numbered`).
+A rule must play sets of the structure, write only what it may write, and make the same run in both
+engines; a rule that says so must not depend on the order of the arms.
 """
 
 from typing import Any, NamedTuple
@@ -25,22 +25,22 @@ from ._report import CheckReport, check_engines, check_numbers, check_part, name
 from .stopping import refuted
 
 NUMBERED = Problem(Subsets(6, 2), Arms(6), Gaussian(0.1))
-APART = (0.83, 0.61, 0.52, 0.37, 0.24, 0.06)  # no two of them, nor their differences, alike
-NEVER = 1e-300  # a delta at which nothing stops that is checked here
-RUNS, FEWER, ROUNDS = 60, 20, 200  # under each numbering, and interpreted; after the start
-OFF = 0.05  # of the rounds: what starts and ties, which go by numbers, may change of an arm's plays
-FAR = 5.0  # standard errors beyond that: less than once in 10^4 checks
+APART = (0.83, 0.61, 0.52, 0.37, 0.24, 0.06)  # all means and all differences are distinct
+NEVER = 1e-300  # a delta at which no run of these checks stops
+RUNS, FEWER, ROUNDS = 60, 20, 200  # runs, interpreted runs, rounds after the initial design
+OFF = 0.05  # share of the plays that the initial design and ties, which go by index, may change
+FAR = 5.0  # standard errors beyond OFF: exceeded less than once in 10^4 checks
 
 
 class Trial(NamedTuple):
-    """Where a rule is tried."""
+    """A problem with its true means and a threshold, on which a rule is tried."""
 
     problem: Problem
     means: Any
     threshold: str | StoppingBase = "mixture"
 
     def truth(self) -> Floats:
-        """Return the means as the problem that is maximised has them."""
+        """Return the means of the maximisation problem."""
         return self.problem.to_internal(self.problem.check_means(self.means))
 
 
@@ -50,20 +50,22 @@ DISTINCT = Trial(NUMBERED, APART)
 def check_symmetric(
     rule: RuleBase,
     seed: int,
-    tally: CheckReport,
+    report: CheckReport,
     trial: Trial = DISTINCT,
     compiled: bool = True,
 ) -> None:
-    """Runs with the arms numbered from the best to the worst, and with the worst ones moved to the
-    front, so that no arm keeps its number: each must be played as often. Numbers may decide how a
-    run begins and between ties, so not every single play; but those between good arms, which may be
-    played for long because of a tie, fall as before.
+    """Check that a rule plays each arm equally often under permutations of the arms.
+
+    The arms are ordered from the best to the worst, and then with the worst ones moved to the
+    front, so that no arm keeps its index. Indices may decide how a run begins and how ties are
+    broken, so single plays may differ; ties between good arms, which may be played for long because
+    of a tie, are broken as before.
     """
     ranked = np.argsort(-trial.truth(), kind="stable")
     how: Any = (seed, RUNS if compiled else FEWER, "auto" if compiled else "python")
     usual = _plays(rule, trial, ranked, *how)
     if usual is None:
-        tally.add("runs keep the given numbers: it does not say that arms are only numbers to it")
+        report.add("runs keep the given numbers: it does not say that arms are only numbers to it")
         return
     for order in (np.roll(ranked, 1), np.roll(ranked, 2)):
         other = _plays(rule, trial, order, *how)
@@ -77,7 +79,7 @@ def check_symmetric(
             f"is called {int(np.argsort(order)[arm])}: leave `symmetric` (or `numbered`) out of a "
             "rule that names arms, so that its runs keep the given numbers."
         )
-        tally.add(
+        report.add(
             f"{len(usual)} runs of {ROUNDS} rounds with other numbers for the arms: the same plays"
         )
 
@@ -85,8 +87,9 @@ def check_symmetric(
 def _plays(
     rule: RuleBase, trial: Trial, order: Ints, seed: int, runs: int, engine: str
 ) -> Floats | None:
-    """In every run, the share of plays that have each arm, with arm order[i] called i; None: that
-    cannot be done.
+    """Return the share of plays that contain each arm, shape (runs, d), with arm order[i] as arm i.
+
+    The result is None if the problem or the rule cannot be permuted.
     """
     numbered = getattr(rule, "permuted", None)
     made, means = trial.problem.permuted(order), trial.truth()[order]
@@ -110,7 +113,7 @@ def _plays(
 PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
 MEANS = tuple(np.linspace(1.0, 0.0, 6).tolist())
 STOPPED = 10  # runs that are played to their end
-LONGEST, SHORTER = 20_000, 2_000  # rounds of one of them, and interpreted
+LONGEST, SHORTER = 20_000, 2_000  # rounds of such a run, and of an interpreted one
 USUAL = Trial(PROBLEM, MEANS)
 DELTA = 0.1
 
@@ -124,14 +127,37 @@ def check_rule(
     threshold: str | StoppingBase = "mixture",
     compiled: bool = False,
 ) -> None:
-    """Whether a rule plays sets of the structure every round, changes nothing of what was seen,
-    plays alike whatever the arms are called if it says so (`symmetric`), and errs no more than a
-    proved threshold lets it; prints that, and how often it finds the best answer.
+    """Check a rule and print what was checked and how often it finds the best answer.
 
-    problem and means: another place to try it than two of six arms. threshold: for rewards that
-    "mixture" is not for. compiled: also whether it makes the same run, bit for bit, interpreted and
-    compiled, with more and longer runs; it is compiled first, once.
+    The rule must play a set of the structure in every round, leave the statistics unchanged, not
+    depend on the order of the arms if it says so (``symmetric``), and err no more often than a
+    proved threshold allows.
 
+    Parameters
+    ----------
+    rule : str or RuleBase
+        The rule.
+    rounds : int, default=400
+        Number of rounds that are compared play by play.
+    seed : int, default=0
+        Seed of the runs.
+    problem : Problem, optional
+        The problem on which the rule is tried. Defaults to two of six arms.
+    means : array-like of shape (d,), optional
+        True means of that problem. Required with `problem`.
+    threshold : str or StoppingBase, default="mixture"
+        Stopping rule, for rewards that do not support the default.
+    compiled : bool, default=False
+        If True, the rule is compiled, both engines are compared bit for bit, and more and longer
+        runs are made.
+
+    Raises
+    ------
+    AssertionError
+        If the rule fails a check.
+
+    Examples
+    --------
     >>> check_rule("uniform", rounds=50)
     'uniform' passes:
        50 x  the action is one of all 15, and was observed
@@ -143,17 +169,17 @@ def check_rule(
     if (problem is None) != (means is None):
         text = "check_rule: a problem without means, or means without a problem"
         raise InputError("half-an-instance", text, remedy="give both, or neither")
-    make_rule(rule)  # or a sentence
+    make_rule(rule)  # raises an error for an unknown rule
     check_numbers("check_rule", seed, rounds=rounds)
     check_bool("compiled", compiled, of="check_rule")
     if problem is not None:
         check_part("problem", problem, Problem, of="check_rule")
-    tally = CheckReport(named(rule))
+    report = CheckReport(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
-    check_plays(rule, rounds, seed, tally, Trial(where, truth, threshold), compiled)
+    check_plays(rule, rounds, seed, report, Trial(where, truth, threshold), compiled)
     place = DISTINCT if problem is None else Trial(problem, means)
     trial = place._replace(threshold=threshold)
-    check_symmetric(make_rule(rule), seed, tally, trial, compiled)
+    check_symmetric(make_rule(rule), seed, report, trial, compiled)
     sim = simulate(
         where,
         truth,
@@ -165,12 +191,12 @@ def check_rule(
         max_rounds=LONGEST if compiled else SHORTER,
         engine="auto" if compiled else "python",
     )
-    _check_answers(sim, named(threshold), tally)
-    tally.tell()
+    _check_answers(sim, named(threshold), report)
+    report.show()
 
 
-def _check_answers(sim: Simulation, threshold: str, tally: CheckReport) -> None:
-    """How often runs ended right; under a proved threshold, not too often wrong."""
+def _check_answers(sim: Simulation, threshold: str, report: CheckReport) -> None:
+    """Count the correct answers, and check the errors under a proved threshold."""
     right, capped = int((sim.correct & ~sim.capped).sum()), int(sim.capped.sum())
     wrong = STOPPED - right - capped
     assert not (sim.validity.proved and refuted(wrong, STOPPED, DELTA)), (
@@ -178,7 +204,7 @@ def _check_answers(sim: Simulation, threshold: str, tally: CheckReport) -> None:
         f"proved threshold {threshold}, which holds whatever is played: that is no accident. Look "
         "for what the rule writes: it may only write view.action."
     )
-    tally.add(
+    report.add(
         f"a run to its end with {threshold}, delta = {DELTA}: {right} right, {wrong} wrong, "
         f"{capped} capped",
         STOPPED,
@@ -189,11 +215,11 @@ def check_plays(
     rule: "str | RuleBase",
     rounds: int,
     seed: int,
-    tally: CheckReport,
+    report: CheckReport,
     trial: Trial = USUAL,
     compiled: bool = True,
 ) -> None:
-    """Every play against all sets, or what the structure says of it; both engines."""
+    """Check that every play is a set of the structure, and compare both engines."""
     where, truth = trial.problem, trial.truth()
     stopping = make_stopping(trial.threshold, where, [NEVER])
     watched, actions = CheckedBoundRule(make_rule(rule), where), where.actions
@@ -213,7 +239,7 @@ def check_plays(
         assert np.array_equal(run.stats.counts - before, run.state.action), (
             f"in round {t} something else was observed than what the rule played."
         )
-        tally.add(f"the action is {known}, and was observed")
-        tally.add("nothing else was written, bit for bit")
+        report.add(f"the action is {known}, and was observed")
+        report.add("nothing else was written, bit for bit")
     initial = InitialState(where, watched.bound, stopping)
-    check_engines(initial, truth, rounds, seed, tally, compiled)
+    check_engines(initial, truth, rounds, seed, report, compiled)

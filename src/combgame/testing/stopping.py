@@ -1,4 +1,4 @@
-"""Whether a stopping rule of one's own stops where it says, and errs no more than it may."""
+"""Conformance check of stopping rules: the stopping time and the number of errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ MEANS = (1.0, 0.6, 0.5, 0.4, 0.3)
 DELTAS = (0.2, 0.1, 0.01)
 ROUNDS = tuple(round(t) for t in np.geomspace(1, 10**7, 40))
 ALMOST = (0.5, 0.5 - 1e-4, 0.4, 0.3, 0.2)  # two answers almost tied: where errors are likeliest
-RARE = 1e-4  # the chance that a stopping rule which errs with probability delta is refused
+RARE = 1e-4  # probability of refusing a stopping rule that errs with probability delta
 
 
 def check_stopping(
@@ -35,26 +35,45 @@ def check_stopping(
     rounds: int = 1000,
     seed: int = 0,
 ) -> None:
-    """Whether a stopping rule asks for more the smaller delta is, stops in the first round in which
-    the evidence against every single rival is enough, agrees in both engines, and does not err more
-    often than delta where that is likeliest; prints what was checked.
+    """Check a stopping rule and print what was checked.
 
-    problem and means: another place to try it than the best of five arms, two at a time. runs: with
-    two answers almost tied (those of `means`, if they are given), of at most `rounds` rounds, at
-    delta = 0.2. That many runs refute a bad threshold; they prove nothing of a good one.
+    The threshold must rise as delta falls, a run must stop in the first round in which the evidence
+    against every single rival is large enough, both engines must agree, and errors must not be more
+    frequent than delta where they are likeliest.
+
+    Parameters
+    ----------
+    threshold : str or StoppingBase
+        The stopping rule.
+    problem : Problem, optional
+        The problem on which it is tried. Defaults to the best of five arms, two at a time.
+    means : array-like of shape (d,), optional
+        True means of the problem.
+    runs : int, default=300
+        Number of runs with two answers almost tied (or with `means`, if given), at delta = 0.2.
+        So many runs refute a bad threshold; they prove nothing about a good one.
+    rounds : int, default=1000
+        Maximal length of such a run.
+    seed : int, default=0
+        Seed of the runs.
+
+    Raises
+    ------
+    AssertionError
+        If the stopping rule fails a check.
     """
     check_numbers("check_stopping", seed, runs=runs, rounds=rounds)
     where = PROBLEM if problem is None else problem
     check_part("problem", where, Problem, of="check_stopping")
     truth = where.to_internal(where.check_means(MEANS if means is None else means))
-    tally = CheckReport(named(threshold))
+    report = CheckReport(named(threshold))
     with in_words():
         stopping = make_stopping(threshold, where, DELTAS)
-    _check_levels(stopping, tally)
+    _check_levels(stopping, report)
     setup = make_rule("uniform").bind(where)
     initial = InitialState(where, setup, stopping, len(DELTAS), "python")
-    _check_stops(stopping, where, Run(initial, truth, seed), tally)
-    check_engines(initial, truth, rounds, seed, tally)
+    _check_stops(stopping, where, Run(initial, truth, seed), report)
+    check_engines(initial, truth, rounds, seed, report)
     if means is None and problem is None:
         truth = np.array(ALMOST)
     sim = simulate(
@@ -73,17 +92,18 @@ def check_stopping(
         f"{errors} of {runs} runs with two answers almost tied stopped with the wrong one, at "
         f"delta = {DELTAS[0]}: that is no accident."
     )
-    tally.add(
+    report.add(
         f"a run of at most {rounds:,} rounds with two answers almost tied, delta = {DELTAS[0]}: "
         f"{errors} wrong, {int(sim.capped.sum())} capped",
         runs,
     )
-    tally.tell()
+    report.show()
 
 
 def refuted(errors: int, runs: int, delta: float) -> bool:
-    """Whether so many errors cannot be those of a stopping rule that errs with probability delta,
-    but for once in 1 / RARE checks: the exact binomial test.
+    """Return True if the errors refute an error probability of at most delta.
+
+    This is the exact binomial test; it is wrong once in 1 / RARE checks.
 
     >>> refuted(5, 10, 0.1), refuted(7, 10, 0.1)
     (False, True)
@@ -93,7 +113,7 @@ def refuted(errors: int, runs: int, delta: float) -> bool:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """A level that is no number is what a check is for: the same sentence, as a check says it."""
+    """Report a threshold that is not a number as a failed check."""
     try:
         yield
     except InputError as error:
@@ -102,7 +122,7 @@ def in_words() -> Iterator[None]:
         raise AssertionError(str(error)) from error
 
 
-def _check_levels(stopping: Stopping, tally: CheckReport) -> None:
+def _check_levels(stopping: Stopping, report: CheckReport) -> None:
     for t in ROUNDS:
         for index in range(len(DELTAS)):
             with in_words():
@@ -112,11 +132,11 @@ def _check_levels(stopping: Stopping, tally: CheckReport) -> None:
             f"level({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller delta "
             "must not ask for less."
         )
-        tally.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
+        report.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
 
 
-def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: CheckReport) -> None:
-    """Round by round, against the evidence for every rival, until the first delta has stopped."""
+def _check_stops(stopping: Stopping, problem: Problem, run: Run, report: CheckReport) -> None:
+    """Compare the evidence of every round with that against every rival, until the run stops."""
     d, stopping_kernel = problem.d, run.kernel.stopping
     answers = [vector(s, d) for s in problem.answers.to_list(LISTED)]
     arms, sign, spare = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
@@ -146,15 +166,15 @@ def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: CheckRep
             ]
         least, level = min(values), stopping_kernel.critical_value(t, 0)
         evidence = float(state.evidence[0])
-        # a judge may return more while nothing can stop
+        # a stopping kernel may return more while the run cannot stop
         if stopping.make_kernel is None or evidence > level:
             assert evidence <= least + 1e-9 * abs(least) + 1e-12, (
                 f"after {t} rounds the evidence is said to be {evidence}, but against "
                 f"{arms_of(others[int(np.argmin(values))])} it is {least}."
             )
-            tally.add(f"the evidence is not above that against any of {len(others):,} rivals")
+            report.add(f"the evidence is not above that against any of {len(others):,} rivals")
         if (run.stopping_times[0] >= 0) != (evidence > level):
             raise AssertionError(f"after {t} rounds the evidence is {evidence} of {level}.")
         if run.stopping_times[0] >= 0:
-            tally.add(f"the stop at delta = {DELTAS[0]}, in the first round with enough evidence")
+            report.add(f"the stop at delta = {DELTAS[0]}, in the first round with enough evidence")
             return

@@ -1,4 +1,4 @@
-"""Whether what a structure of one's own says of itself is so."""
+"""Conformance check of structures."""
 
 from typing import Any
 
@@ -17,18 +17,38 @@ from ..stopping.base import LISTED, NEVER
 from ..structures import StructureBase
 from ._report import CheckReport, check_engines, check_numbers, check_part, named
 
-MANY = 200  # sets that a nearest alternative is compared with
+MANY = 200  # sets with which a nearest alternative is compared
 
 
 def check_structure(
     structure: StructureBase, trials: int = 50, seed: int = 0, compiled: bool = False
 ) -> None:
-    """Whether what a structure says of itself is so: argmax and nearest against all its sets, or
-    those that argmax has met if it cannot be listed; membership, covering, samples, the numbers
-    that thresholds are made of, and, if there are at most 5000 sets, by what they differ
-    (`neighbourhood`), which is not tried if there are more: prove it, or try a smaller structure. Prints
-    what was checked. compiled: also whether both engines agree; it is compiled first, once.
+    """Check a structure and print what was checked.
 
+    The linear oracle and the nearest alternative are compared with all sets of the structure, or
+    with those that the oracle has found if the structure cannot be listed. Membership, covering,
+    samples and the numbers on which thresholds depend are checked too. The differences between sets
+    (``neighbourhood``) are checked only if there are at most 5000 sets: for larger structures,
+    prove them, or try a smaller structure.
+
+    Parameters
+    ----------
+    structure : StructureBase
+        The structure.
+    trials : int, default=50
+        Number of random scores, means and weights.
+    seed : int, default=0
+        Seed of the trials.
+    compiled : bool, default=False
+        If True, the structure is compiled and both engines are compared.
+
+    Raises
+    ------
+    AssertionError
+        If the structure fails a check.
+
+    Examples
+    --------
     >>> from combgame import Subsets
     >>> check_structure(Subsets(6, 2), trials=20)
     Subsets(6, 2) passes:
@@ -43,7 +63,7 @@ def check_structure(
     check_part("structure", structure, StructureBase, of="check_structure")
     check_numbers("check_structure", seed, trials=trials)
     check_bool("compiled", compiled, of="check_structure")
-    tally = CheckReport(named(structure))
+    report = CheckReport(named(structure))
     rng, kernel, out = np.random.default_rng(seed), structure.kernel(), np.zeros(structure.d)
     try:
         sets = structure.to_list(LISTED)
@@ -65,7 +85,7 @@ def check_structure(
         )
         met.add(arms_of(out))
         if sets or met:
-            # sets that cannot be listed: at least those met before
+            # if the sets cannot be listed, compare with those found before
             best = max(score[list(s)].sum() for s in sets or met)
             got = score @ out
             assert got >= best - 1e-9 * max(1.0, abs(best)), (
@@ -76,47 +96,49 @@ def check_structure(
             f"sample returned {arms_of(out)}, which contains() says is not a set."
         )
     many = f"{len(sets):,}, all there are" if sets else f"the {len(met):,} that it has found"
-    tally.add(f"argmax is a set, and the best of {many}", trials)
-    tally.add("a sample is a set", trials)
+    report.add(f"argmax is a set, and the best of {many}", trials)
+    report.add("a sample is a set", trials)
     covered = {a for s in structure.covering() for a in s}
     assert covered == structure.observable_arms(), "covering() does not see every observable arm."
     for s in structure.covering():
         assert _member(structure, vector(s, structure.d)), (
             f"covering() has {s}, which contains() says is not a set."
         )
-        tally.add("a set of the covering, which sees every arm that can be seen")
+        report.add("a set of the covering, which sees every arm that can be seen")
     known = sorted(set(sets) or met | set(structure.covering()))
     _check_sizes(structure, known)
-    tally.add(f"size_bound, largest and difference_bound are not too small for {len(known):,} sets")
+    report.add(
+        f"size_bound, largest and difference_bound are not too small for {len(known):,} sets"
+    )
     others = min(len(known) - 1, MANY)
     for trial in range(trials if len(known) > 1 else 0):
         _check_nearest(structure, known, trial, rng)
-        tally.add(
+        report.add(
             f"nearest is not above the distance of {others:,} others, and its rival is as far as "
             "that"
         )
     for _ in range(min(trials, 10) if len(sets) > 1 else 0):
         _check_exchange(structure, sets, rng)
-        tally.add("exchange, for every set that is not the best")
+        report.add("exchange, for every set that is not the best")
     if len(known) > 1:
-        _check_run(structure, rng, tally, compiled)
-    tally.tell()
+        _check_run(structure, rng, report, compiled)
+    report.show()
 
 
-def _check_run(structure: StructureBase, rng: Any, tally: CheckReport, compiled: bool) -> None:
-    """As actions and answers of a problem, in both engines."""
+def _check_run(structure: StructureBase, rng: Any, report: CheckReport, compiled: bool) -> None:
+    """Run the structure as actions and answers of a problem, in both engines."""
     leaves = (*iter_leaves(structure.kernel()), *iter_leaves(structure.answer_kernel()))
     if any(isinstance(leaf, SIGNATURE) for leaf in leaves):
-        tally.add("a Python function, which is not compiled")
+        report.add("a Python function, which is not compiled")
         return
     problem = Problem(structure, None, Gaussian(1.0))
     setup = make_rule("uniform").bind(problem)
     initial = InitialState(problem, setup, NEVER)
-    check_engines(initial, rng.normal(size=structure.d), 30, 0, tally, compiled)
+    check_engines(initial, rng.normal(size=structure.d), 30, 0, report, compiled)
 
 
 def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None:
-    """What a threshold is computed from must not be too small."""
+    """Check that the numbers from which thresholds are computed are not too small."""
     rows = np.array([vector(s, structure.d) for s in known[:500]])
     apart = int((rows[:, None, :] != rows[None, :, :]).sum(axis=2).max())
     for name, said, least in (
@@ -132,8 +154,9 @@ def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None
 def _check_nearest(
     structure: StructureBase, known: list[tuple[int, ...]], trial: int, rng: Any
 ) -> None:
-    """`nearest_alternative` of random means, some of them almost tied, and random weights, some of them 0, for
-    one of three kinds of rewards.
+    """Check `nearest_alternative` for random means and weights and one of three kinds of rewards.
+
+    Some means are almost tied, and some weights are 0.
     """
     d, kernel = structure.d, structure.answer_kernel()
     free = np.full(d, np.inf)
@@ -175,8 +198,10 @@ def _check_nearest(
 
 
 def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: Any) -> None:
-    """Whether every set I that is not the best, B, has a better J whose difference from I is as
-    `neighbourhood` says; and whether its number of differences is enough for B.
+    """Check `neighbourhood` for random scores with the best set B.
+
+    Every set I other than B must have a better set J whose difference from I is as stated, and the
+    stated number of differences must be large enough for B.
     """
     claim, d = structure.neighbourhood(), structure.d
     score, best = rng.normal(size=d), np.zeros(d)
@@ -186,11 +211,11 @@ def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: 
     others = np.flatnonzero(far > 0)
     near, some = others[np.argsort(far[others], kind="stable")], rng.permutation(others)
     covered: set[bytes] = set()
-    least = 0  # how many differences are needed: no two of these sets can do with the same one
+    least = 0  # number of differences that are needed: no two of these sets can share one
     for i in dict.fromkeys([*near[:MANY], *some[:MANY]]):
         apart = rows != rows[i]
         fits = (value > value[i]) & (apart.sum(axis=1) <= claim.max_size)
-        if claim.is_swap:  # one arm for one, and towards the best
+        if claim.is_swap:  # one arm is exchanged for one of the best set
             toward = (apart <= (best != rows[i])).all(axis=1)
             fits &= toward & (apart.sum(axis=1) == 2) & (rows.sum(axis=1) == rows[i].sum())
         assert fits.any(), (
@@ -212,4 +237,4 @@ def _member(structure: StructureBase, out: Any) -> bool:
     try:
         return structure.contains(arms_of(out))
     except CombGameError:
-        return True  # it cannot tell
+        return True  # the structure cannot tell

@@ -1,1 +1,1 @@
-"""What can be said without playing: evidence, the characteristic time, the limit of a threshold."""
+"""Results without playing: evidence, characteristic times and oracle stopping times."""

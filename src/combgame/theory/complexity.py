@@ -1,23 +1,18 @@
-"""The characteristic time 1/D_nu of an instance: D_nu = max over w~ of min over alternatives lambda
-of <w~, d(mu, lambda)>. (Where every play has a level of its own, `within` says what is played for.)
+"""The characteristic time 1/D_nu of an instance, by a double oracle method.
 
-The double oracle method on the game between the two players: a linear programme over the actions
-and alternatives met so far; the nearest alternative to its allocation and the best action against
-its mixture of alternatives enter, until the two values they give, a lower and an upper bound on
-D_nu, meet. No enumeration; the gap is certified.
+D_nu = max over w~ of min over alternatives lambda of <w~, d(mu, lambda)>. The game between the
+learner and nature is solved by linear programmes over the actions and alternatives found so far.
+The nearest alternative to the allocation and the best action against the mixture of alternatives
+are added until the values that they give, a lower and an upper bound on D_nu, meet. Nothing is
+enumerated, and the gap is certified.
 
-The two players where every play has a level of its own: the values of a play tell only how its
-arms differ.
-
-Playing A then tells min over b of sum_{a in A} (y_a - b)^2 / (2 sigma_a^2) of means that differ by
-y, whatever the levels are: y' L_A y / 2, L_A the Laplacian of A's arms. If plays have the shares w,
-and L = sum_A w_A L_A, the nearest means at which arms i and j change places are at (mu_i - mu_j)^2
-/ (2 r_ij), r_ij the resistance between i and j in the network L. A rule that is right whatever the
-levels are is right against levels that follow the best b, so D_nu = max over w of the least of
-these bounds it as the paper's Theorem 1 has it (docs/plates.md).
-
-The two players of the game behind `complexity`: nature, who answers shares of plays with the
-nearest alternative, and the learner, who answers a mixture of alternatives with the best action.
+With batch effects, the values of a play show only how its arms differ. Playing A then shows min
+over b of sum_{a in A} (y_a - b)^2 / (2 sigma_a^2) of means that differ by y, whatever the batch
+effects are; this is y' L_A y / 2, where L_A is the Laplacian of A's arms. If plays have the shares
+w, and L = sum_A w_A L_A, the nearest means at which arms i and j change places are at (mu_i -
+mu_j)^2 / (2 r_ij), where r_ij is the resistance between i and j in the network L. A rule that is
+right for all batch effects is right for those that follow the best b, so D_nu = max over w of the
+least of these bounds it as Theorem 1 of the paper does (docs/plates.md).
 """
 
 from collections.abc import Callable
@@ -34,40 +29,43 @@ from ..errors import CombGameError, InputError, TieError, check_int, invalid_arg
 from ..problem import Problem
 from ..rewards import Assumption, Gaussian
 from ..rewards.base import claimed_assumptions
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 
 Action = tuple[int, ...]
 
 
 class OracleAnswer(NamedTuple):
-    """An alternative: how near it is, or a bound on that, and the column it enters as."""
+    """An alternative: its distance, or a bound on that, and its column in the game."""
 
     value: float
     column: Floats  # float64[d]
 
 
 class GameOracles(Protocol):
-    inner: float  # how much of the best shares so far is in those that nature is asked about
-    slight: float  # a relative gain that is less than this is none
-    first: list[Action]  # which see all that must be seen
+    """The two players of the game behind `complexity`: nature and the learner."""
+
+    inner: float  # weight of the best shares so far in the shares that nature responds to
+    slight: float  # smaller relative gains count as none
+    first: list[Action]  # a covering of what must be observed
 
     def nature_response(self, actions: list[Action], weights: Floats) -> OracleAnswer:
-        """Nature's answer to these shares of plays."""
+        """Return nature's best response to shares of plays."""
 
     def check_tie(self) -> None:
-        """Refuse a tie, if the last alternative shows one."""
+        """Raise a `TieError` if the last alternative shows a tie."""
 
     def payoffs(self, column: Floats, actions: list[Action]) -> Floats:
-        """What every action tells of an alternative."""
+        """Return the payoff of each action against an alternative."""
 
     def best_action(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
-        """The most that an action tells of a mixture of alternatives, or a bound on it; a good
-        action.
+        """Respond to a mixture of alternatives.
+
+        Returns the largest payoff of an action, or a bound on it, and a good action.
         """
 
 
 class IndependentOracles:
-    """Every value by itself: an action tells <1_A, d(mu, lambda)>."""
+    """The game for independent values: action A has the payoff <1_A, d(mu, lambda)>."""
 
     inner, slight = 0.0, 1e-9
 
@@ -80,6 +78,7 @@ class IndependentOracles:
         self.kernel.answers.argmax(mu, self.best)
 
     def nature_response(self, actions: list[Action], weights: Floats) -> OracleAnswer:
+        """Return the nearest alternative to these shares of plays."""
         problem, mu = self.kernel, self.mu
         arms = marginals(actions, weights, mu.size)
         value = problem.answers.nearest_alternative(
@@ -89,20 +88,23 @@ class IndependentOracles:
         return OracleAnswer(value, np.array(column))
 
     def check_tie(self) -> None:
+        """Raise a `TieError` if the rival is as good as the best answer."""
         if self.mu @ self.best - self.mu @ self.rival <= 1e-12 * np.abs(self.mu).max():
             raise tied(self.label(arms_of(self.best)), self.label(arms_of(self.rival)))
 
     def payoffs(self, column: Floats, actions: list[Action]) -> Floats:
+        """Return the sum of the divergences of each action's arms."""
         return sums(column, actions)
 
     def best_action(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+        """Return the largest payoff against the mixture and its action."""
         against = mixed @ columns
         self.kernel.actions.argmax(against, self.vertex)
         return float(self.vertex @ against), arms_of(self.vertex)
 
 
 def sums(column: Floats, actions: list[Action]) -> Floats:
-    """<1_A, column> for every action, which is never empty."""
+    """Return <1_A, column> for each action A; no action may be empty."""
     lengths = np.array([len(chosen) for chosen in actions])
     flat = np.fromiter(chain.from_iterable(actions), np.int64, int(lengths.sum()))
     found: Floats = np.add.reduceat(column[flat], np.cumsum(lengths) - lengths)
@@ -110,6 +112,7 @@ def sums(column: Floats, actions: list[Action]) -> Floats:
 
 
 def marginals(actions: list[Action], weights: Floats, d: int) -> Floats:
+    """Return the weight of each arm under weighted actions."""
     arms = np.zeros(d)
     for chosen, weight in zip(actions, weights, strict=True):
         arms[list(chosen)] += weight
@@ -117,8 +120,14 @@ def marginals(actions: list[Action], weights: Floats, d: int) -> Floats:
 
 
 def tied(best: str, rival: str, may_run: bool = False) -> TieError:
-    """Two answers, by their labels, that are equally good. may_run: whether the caller has the
-    option `ties`.
+    """Return the error for two answers that are equally good.
+
+    Parameters
+    ----------
+    best, rival : str
+        Labels of the answers.
+    may_run : bool
+        Whether the caller has an option to run nevertheless.
     """
     run = {"ties": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
     return TieError(
@@ -132,22 +141,24 @@ def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     )
 
 
-LISTED = 2_000  # actions, each of which is looked at in every step
-EQUAL = 1e-6  # of a current: arms are joined if it flows from one to the other up to this
+LISTED = 2_000  # largest number of actions, each of which is evaluated in every step
+EQUAL = 1e-6  # arms are connected if a current flows between them up to this loss
 
 
 def listed(problem: Problem) -> bool:
-    """Whether there are few enough actions."""
+    """Return whether the actions are few enough to be listed."""
     size = problem.actions.n_sets()
     return size is not None and size <= LISTED
 
 
 class WithinBatchOracles:
-    """Nature answers with the exchange that is nearest, the learner with the action that tells
-    most of a mixture of differences.
+    """The game with batch effects.
+
+    Nature responds with the nearest exchange, the learner with the action that has the largest
+    payoff against a mixture of differences.
     """
 
-    inner = 0.7  # the linear programme's own shares would leave most arms apart
+    inner = 0.7  # the shares of the linear programme alone would leave most arms unconnected
     slight = 1e-4
 
     def __init__(
@@ -179,7 +190,7 @@ class WithinBatchOracles:
             row[list(chosen)] = 1.0
 
     def _joined(self, groups: list[tuple[int, ...]]) -> list[Action]:
-        """A covering, and plays that join the arms of every group."""
+        """Return a covering and plays that connect the arms of each group."""
         found, score, vertex = dict.fromkeys(self.actions.covering()), *np.zeros((2, self.d))
         for group in groups:
             for i, j in pairwise(group):
@@ -190,6 +201,7 @@ class WithinBatchOracles:
         return list(found)
 
     def nature_response(self, actions: list[Action], weights: Floats) -> OracleAnswer:
+        """Return the exchange that is nearest by its resistance."""
         network = np.zeros((self.d, self.d))
         for chosen, weight in zip(actions, weights, strict=True):
             if weight > 0.0:
@@ -199,7 +211,9 @@ class WithinBatchOracles:
         potential = np.linalg.pinv(network, rcond=1e-13, hermitian=True)
         i, j = self.inside, self.outside
         resistance = potential[i, i] + potential[j, j] - 2.0 * potential[i, j]
-        lost = np.eye(self.d) - network @ potential  # what the network cannot carry
+        lost = (
+            np.eye(self.d) - network @ potential
+        )  # the part of a current that the network cannot carry
         joined = np.abs(lost[:, i] - lost[:, j]).max(axis=0) < EQUAL
         value = np.where(joined, self.gap**2 / (2.0 * np.maximum(resistance, 1e-300)), 0.0)
         k = int(value.argmin())
@@ -211,18 +225,20 @@ class WithinBatchOracles:
         return OracleAnswer(float(value[k]), self.gap[k] * flow / resistance[k])
 
     def check_tie(self) -> None:
-        """Ties were refused in the beginning."""
+        """Do nothing: the constructor refuses ties."""
 
     def payoffs(self, column: Floats, actions: list[Action]) -> Floats:
+        """Return the weighted scatter of the column within each action."""
         p = sums(self.precision, actions)
         mean = sums(self.precision * column, actions)
         square = sums(self.precision * column**2, actions)
         return np.asarray(0.5 * np.maximum(square - mean**2 / p, 0.0))
 
     def best_action(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
+        """Return the largest payoff of a listed action and that action."""
         used = mixed > 0.0
         z = np.sqrt(mixed[used])[:, None] * columns[used]
-        p = self.precision  # half the scatter of the points z[:, a] within each play
+        p = self.precision  # payoff: half the scatter of the points z[:, a] within each play
         square, mean = self.every @ (p * (z**2).sum(axis=0)), self.every @ (p[:, None] * z.T)
         told = 0.5 * (square - (mean**2).sum(axis=1) / (self.every @ p))
         k = int(told.argmax())
@@ -230,24 +246,75 @@ class WithinBatchOracles:
 
 
 class Complexity(NamedTuple):
-    """`time` is 1/D_nu to within the gap: D_nu lies between 1 / time and (1 + gap) / time."""
+    r"""The characteristic time of an instance.
+
+    :math:`D_\nu` lies between ``1 / characteristic_time`` and ``(1 + duality_gap) /
+    characteristic_time``.
+
+    Attributes
+    ----------
+    characteristic_time : float
+        :math:`1/D_\nu`, correct to within the gap.
+    allocation : numpy.ndarray, shape (d,)
+        How often an optimal rule observes each arm per round.
+    support : list of (tuple of int, float)
+        Actions and their weights.
+    duality_gap : float
+        Relative gap between the bounds on :math:`D_\nu`.
+    """
 
     characteristic_time: float
-    allocation: Floats  # w~: how often each arm is observed per round, by an optimal rule
-    support: list[tuple[tuple[int, ...], float]]  # actions and their weights
+    allocation: Floats
+    support: list[tuple[tuple[int, ...], float]]
     duality_gap: float
 
 
 def complexity(
     problem: Problem, means: Any, *, tolerance: float | None = None, steps: int = 1000
 ) -> Complexity:
-    """The characteristic time, the optimal allocation, and how far from optimal they can be.
+    r"""Compute the characteristic time and the optimal allocation of an instance.
 
-    tolerance: the gap that is wanted; None: 1e-4, or 1e-2 where every play has a level of its own.
+    Parameters
+    ----------
+    problem : Problem
+        The problem. With batch effects it may have at most 2,000 different plays.
+    means : array_like, shape (d,)
+        The true means.
+    tolerance : float, optional
+        Relative gap at which the computation stops. Defaults to 1e-4, or 1e-2 with batch effects.
+    steps : int, default=1000
+        Largest number of steps of the double oracle method.
 
+    Returns
+    -------
+    Complexity
+        The characteristic time, the allocation and the gap that was reached.
+
+    Raises
+    ------
+    InputError
+        If an argument is not valid, or batch effects come with too many plays.
+    TieError
+        If the two best answers are equally good.
+    CombGameError
+        If the linear programme fails, or the nearest alternative is known only by a bound of 0.
+
+    Notes
+    -----
+    The characteristic time is :math:`1/D_\nu` with
+
+    .. math:: D_\nu = \max_w \min_\lambda \langle w, d(\mu, \lambda) \rangle,
+
+    where w is the allocation of a distribution over actions and :math:`\lambda` ranges over the
+    means at which another answer is best. No :math:`\delta`-correct rule stops before
+    :math:`\ln(1/(2.4\,\delta))/D_\nu` rounds on average. This bound does not apply to `Bounded`
+    rewards, whose divergence is only a lower bound on the true one.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
-    >>> round(cg.complexity(problem, [0.3, 0.29, 0.28, 0.23, 0.2]).time, 1)
+    >>> round(cg.complexity(problem, [0.3, 0.29, 0.28, 0.23, 0.2]).characteristic_time, 1)
     400.0
     """
     if not isinstance(problem, Problem):
@@ -272,10 +339,10 @@ def complexity(
     steps = check_int("steps", steps, 1, of="complexity")
     mu, order = problem.to_internal(problem.check_means(means)), np.arange(problem.d)
     problem = problem.as_maximisation
-    sigma = problem.sigma()  # or a sentence
+    sigma = problem.sigma()
     best = order_of(problem, mu, sigma)
     mine = problem.permuted(best)
-    if mine is not None:  # in an order of the values, so that the given numbers change nothing
+    if mine is not None:  # sorted by value, so that the order of the arms does not matter
         order = best
     what = f"the best proportions of {problem.d:,} arms"
     with waiting(f"working out {what}", f"worked out {what}"):
@@ -305,11 +372,12 @@ def complexity(
 
 
 def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: str) -> Complexity:
+    """Solve the game between the two players."""
     from scipy.optimize import linprog
 
     actions = list(side.first)
     known, first = set(actions), len(actions)
-    columns: list[Floats] = []  # one per alternative met
+    columns: list[Floats] = []  # one per alternative found
     payoff = np.zeros((len(actions), 0))
     weights = np.full(len(actions), 1.0 / len(actions))
     lower, upper, kept, stalled = (
@@ -326,13 +394,11 @@ def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: st
             value, column = side.nature_response(actions, weights)
             if (
                 value == 0.0
-            ):  # a bracket says so where an arm has no weight: a trace of the covering costs little
+            ):  # a bound is 0 if an arm has no weight; a trace of the covering costs little
                 weights = (1.0 - 0.1 * tolerance) * weights
                 weights[:first] += 0.1 * tolerance / first
                 value, column = side.nature_response(actions, weights)
-            if (
-                value == np.inf
-            ):  # no means within the bounds make another answer best: there is nothing to learn
+            if value == np.inf:  # no means within the bounds make another answer best
                 arms = marginals(actions, weights, d)
                 return Complexity(0.0, arms, _support(actions, weights), 0.0)
             side.check_tie()
@@ -342,19 +408,19 @@ def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: st
             columns.append(column)
             paid = side.payoffs(column, actions)
             if upper <= max(lower, float(weights @ paid)) * (1.0 + tolerance):
-                # certain to within the tolerance; or, where `value` is a bound only, no alternative
-                # that is found says otherwise
+                # The value is certain to within the tolerance. If it is only a bound, no
+                # alternative found so far contradicts it.
                 break
             payoff = np.c_[payoff, paid]
             n, m = payoff.shape
             scaled = np.minimum(
                 payoff / (lower or payoff.max()), 1e6
-            )  # in units of the value; above that, nothing is gained
+            )  # in units of the value; larger payoffs gain nothing
             for method in (
                 "highs",
                 "highs-ds",
                 "highs-ipm",
-            ):  # now and then one of them gives up without a reason
+            ):  # a method sometimes fails without a reason
                 solved = linprog(  # max z: sum_A x_A payoff[A, j] >= z for all j, sum x = 1
                     np.r_[np.zeros(n), -1.0],
                     A_ub=np.c_[-scaled.T, np.ones(m)],
@@ -368,7 +434,7 @@ def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: st
                     break
             else:
                 if lower > 0.0 and upper < np.inf:
-                    break  # what is known so far is certain: the gap says how far it is
+                    break  # the bounds so far are certain, with their gap
                 raise CombGameError(
                     "linear-programme-failed",
                     "complexity: the linear programme failed ({reason})",
@@ -382,10 +448,8 @@ def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: st
             most, chosen = side.best_action(np.array(columns), mixed / mixed.sum())
             stalled = 0 if most < upper * (1.0 - side.slight) else stalled
             upper = min(upper, most)
-            if (
-                stalled > 100 + 2 * d
-            ):  # every arm may need an alternative, or two, before anything moves
-                break  # the linear programme's precision is reached: the gap says how far that is
+            if stalled > 100 + 2 * d:  # progress may need an alternative or two for each arm
+                break  # the precision of the linear programme is reached
             if chosen not in known:
                 known.add(chosen)
                 actions.append(chosen)
@@ -410,8 +474,9 @@ def _solved(side: GameOracles, d: int, tolerance: float, steps: int, answers: st
 
 
 def order_of(problem: Problem, *values: Floats) -> Ints:
-    """The arms in the order of these values, the largest first: numbers decide only between arms
-    that are alike in all of them.
+    """Return the arms sorted by these values, the largest first.
+
+    The indices decide only between arms that agree in all of the values.
     """
     order: Ints = np.lexsort(
         [-np.array(problem.high), -np.array(problem.low), *(-each for each in reversed(values))]
@@ -422,12 +487,15 @@ def order_of(problem: Problem, *values: Floats) -> Ints:
 def _support(
     actions: list[tuple[int, ...]], weights: Floats
 ) -> list[tuple[tuple[int, ...], float]]:
+    """Return the actions whose weight is not negligible, with their weights."""
     return [(chosen, float(w)) for chosen, w in zip(actions, weights, strict=True) if w > 1e-12]
 
 
 def least_time(problem: Problem, means: Any) -> Complexity:
-    """The complexity; where plays have levels and there are too many of them, that of the same
-    plays without: a rule that is right whatever the levels are is right where there are none.
+    """Return the complexity, or a lower bound on it if batch effects come with too many plays.
+
+    The bound is the complexity of the same plays without batch effects: a rule that is right for
+    all batch effects is right without them.
     """
     if not problem.rewards.has_batch_effect() or listed(problem):
         return complexity(problem, means)
@@ -436,11 +504,11 @@ def least_time(problem: Problem, means: Any) -> Complexity:
 
 
 def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:
-    """ln(1/(2.4 delta)) / D_nu, below which no delta-correct rule can go on average: the end of the
-    certified interval that is certain.
+    """Return ln(1/(2.4 delta)) / D_nu, a lower bound on the rounds of delta-correct rules.
 
-    NaN for `Assumption.SURROGATE`: the divergence is a Gaussian one, at most the true one, so that
-    D_nu is too small for such a statement.
+    It bounds their expected number of rounds. D_nu is taken at the upper end of its certified
+    interval. The result is NaN for `Assumption.SURROGATE`: the Gaussian divergence is at most the
+    true one, so D_nu is too small for such a statement.
     """
     if Assumption.SURROGATE in claimed_assumptions(problem.rewards):
         return float("nan")

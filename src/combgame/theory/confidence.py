@@ -1,22 +1,21 @@
-"""Intervals for the means, and for the lead of an answer over a rival, that hold at all times at
-once (Theorem 9 of docs/thresholds.md).
+"""Confidence sequences for means and for the lead of an answer (Theorem 9 of docs/thresholds.md).
 
 Each of the d arms has a martingale that begins at 1, and so has each pair of answers (I, J): the
-product of its arms' in S = I xor J, mixed over scales. Half of delta is spread evenly over the
-arms, half over the sets S with shares pi(S). With probability 1 - delta no arm's ever exceeds 2 d /
-delta and no pair's exceeds 2 / (pi(S) delta): all means, and all leads, are in their intervals,
-together and at all times.
+product of the martingales of the arms in S = I xor J, mixed over scales. Half of delta is spread
+evenly over the arms, half over the sets S with shares pi(S). With probability 1 - delta no arm's
+martingale ever exceeds 2 d / delta and no pair's ever exceeds 2 / (pi(S) delta): all means, and all
+leads, are in their intervals, jointly and at all times.
 
-A heuristic: the chance that an answer is the best, if the means were thought before the data to
-be normal about some value, with some spread.
-
-It is what many people mean by "how sure are we", and no confidence: it takes a prior for true, and
-knows nothing of how often one has looked. All means equally likely, a flat prior, would be simpler;
-but among many arms that are nearly alike the one that looks best is hardly ever the best, and a
-flat prior does not know that they are alike. So their spread tau is drawn from what the data say of
-it, p(tau) being flat, and given tau the means are shrunk towards each other (Gelman et al.,
-*Bayesian Data Analysis*, 3rd ed. 2013, section 5.4). Of two arms nothing can be said of tau, and
-the prior is flat. `benchmarks/posterior_probability_best.py` compares what is stated with what is true.
+The module also has a heuristic: the posterior probability that an answer is the best, under a prior
+by which the means are normal about some value with some standard deviation. Many people mean this
+by "how sure are we", but it is no confidence: it takes a prior for true, and does not account for
+how often the data were looked at. A flat prior, under which all means are equally likely, would be
+simpler; but among many arms that are nearly equal the one that looks best is hardly ever the best,
+and a flat prior does not know that they are nearly equal. So the standard deviation tau of the
+means is drawn from its posterior, with p(tau) flat, and given tau the means are shrunk towards each
+other (Gelman et al., *Bayesian Data Analysis*, 3rd ed. 2013, section 5.4). Two arms carry no
+information on tau, and their prior is flat. `benchmarks/posterior_probability_best.py` compares
+the stated probabilities with the true frequencies.
 """
 
 import math
@@ -35,22 +34,22 @@ from ..rewards import Assumption
 from ..rewards.base import claimed_assumptions, spread_of, valid_assumptions
 from ..rewards.gaussian import FINE, LEAN, resolved
 from ..stopping.base import ours
-from ..stopping.block_effects import CHANCES, RATIOS, SHAVE, seen_within
+from ..stopping.block_effects import CHANCES, RATIOS, SHAVE, residual_variance
 from ..stopping.mixture_unknown_variance import LIFT, climb, remainder
 from ..stopping.mixture_unknown_variance import SCALES as STUDENTS
 from ..stopping.penalised import beta_regret
 from ..stopping.variance import VarianceKernel, ratios, spotted, variance_part
 from ..structures import Arms
-from ..structures.connectivity import exchangeable
+from ..structures.partition import exchangeable
 from .complexity import order_of
 
-DRAWS, EFFORT = 4000, 200_000  # of means, at most; and times the number of arms
-LEAST = 400
-GRID, NARROW, WIDE = 60, 1e-2, 30.0  # spreads of the means, in units of what was seen
+DRAWS, EFFORT = 4000, 200_000  # largest number of draws, and of draws times arms
+LEAST = 400  # smallest number of draws
+GRID, NARROW, WIDE = 60, 1e-2, 30.0  # grid of tau, in units of the observed scale
 
 
 def variances(problem: Problem, stats: Statistics, rewards: RewardKernel) -> Floats:
-    """Of one value of each arm, as far as is known: stated, or estimated."""
+    """Return the variance of a value of each arm, stated or estimated."""
     if not problem.rewards.variance_known:
         believed: Floats = rewards.spreads.believed  # type: ignore[attr-defined]
         return believed.copy()
@@ -62,17 +61,18 @@ def variances(problem: Problem, stats: Statistics, rewards: RewardKernel) -> Flo
         return np.asarray(share * (1.0 - share))
     if says & {Assumption.GAUSSIAN, Assumption.LEVELLED}:
         return stated
-    seen_too: Floats = (stats.squares + stated) / np.maximum(
+    bound: Floats = (stats.squares + stated) / np.maximum(
         stats.counts, 1.0
-    )  # a bound, not a fact
-    return seen_too
+    )  # the stated scale is only a bound
+    return bound
 
 
 def posterior(
     problem: Problem, stats: Statistics, rewards: RewardKernel, rng: Random, draws: int
 ) -> tuple[Floats, Floats]:
-    """float64[draws, d]: means that would explain what was seen, and variances of one value. Arms
-    draw in the order of their values, so their numbers change nothing.
+    """Draw means and variances from their posterior; both results have shape (draws, d).
+
+    Arms draw in the order of their values, so the order of the arms does not matter.
     """
     order = order_of(problem, stats.mean, stats.counts, stats.squares)
     n, mean = stats.counts[order], stats.mean[order]
@@ -93,13 +93,15 @@ def posterior(
 
 
 def _lean(problem: Problem) -> float:
-    """Values as if by which an estimated variance is pulled to that of other arms."""
+    """Return the pseudo-values by which an arm's variance estimate is shrunk to the others."""
     return 0.0 if problem.rewards.variance_shared else LEAN
 
 
 def _scaled(believed: Floats, n: Floats, rng: Random, draws: int, lean: float) -> Floats:
-    """Factors by which variances may differ from their estimates: arms with the same estimate share
-    one variance. lean: degrees of freedom that it has beside those of its values.
+    """Draw factors by which variances may differ from their estimates.
+
+    Arms with the same estimate share one variance. `lean` is added to the degrees of freedom of the
+    values.
     """
     _, group = np.unique(believed, return_inverse=True)
     degrees = np.bincount(group, np.maximum(n - 1.0, 0.0)) + lean
@@ -113,16 +115,18 @@ def _scaled(believed: Floats, n: Floats, rng: Random, draws: int, lean: float) -
 def posterior_probability_best(
     problem: Problem, kernel: ProblemKernel, stats: Statistics, best: Floats
 ) -> float | None:
-    """That `best` is the best answer; None while too little is known to say: an arm that matters
-    has no value, nothing tells of an unknown sigma, or, where plays have levels, arms that could be
-    exchanged are not joined by complete blocks. For two arms with a known sigma in closed form,
-    else from draws with a fixed seed.
+    """Return the posterior probability that `best` is the best answer.
+
+    The result is None while too little is known: a relevant arm has no value, no value carries
+    information on an unknown sigma, or, with batch effects, arms that could be exchanged are not
+    connected by complete blocks. For two arms with known sigma the probability is in closed form;
+    otherwise it is computed from draws with a fixed seed.
     """
     needed = vector(problem.answers.relevant_arms(), problem.d) > 0.5
     if (stats.counts[needed] == 0.0).any():
         return None
     variance = variances(problem, stats, kernel.rewards)
-    if not np.isfinite(variance).all() or not told_of_sigma(problem, stats):
+    if not np.isfinite(variance).all() or not informs_on_sigma(problem, stats):
         return None
     levels = problem.rewards.has_batch_effect()
     if levels and not joined(problem, stats):
@@ -147,19 +151,19 @@ def posterior_probability_best(
     return hits / draws
 
 
-def told_of_sigma(problem: Problem, stats: Statistics) -> bool:
-    """Whether some value tells of sigma, if it is not known."""
+def informs_on_sigma(problem: Problem, stats: Statistics) -> bool:
+    """Return whether sigma is known or some value carries information on it."""
     if problem.rewards.variance_known:
         return True
     if problem.rewards.has_batch_effect():
         return bool(stats.batch.noise[:, 0].max() > 0.0)
     if problem.rewards.variance_shared and stats.in_initial_design[0]:
-        return False  # a part of the start tells nothing
+        return False  # an incomplete initial design carries no information
     return bool((stats.counts > 1.0).any())
 
 
 def joined(problem: Problem, stats: Statistics) -> bool:
-    """Whether complete blocks join all arms that could be exchanged for each other."""
+    """Return whether complete blocks connect all arms that could be exchanged for each other."""
     blocks = stats.batch
     return blocks.done[0] > 0 and all(
         bool((blocks.piece[list(arms)] == blocks.piece[arms[0]]).all())
@@ -170,7 +174,7 @@ def joined(problem: Problem, stats: Statistics) -> bool:
 def _shrunk(
     problem: Problem, stats: Statistics, variance: Floats, order: Ints, rng: Random, draws: int
 ) -> Floats:
-    """float64[draws, d]: means that would explain what was seen."""
+    """Draw means from their posterior; the result has shape (draws, d)."""
     n, mean, own = stats.counts[order], stats.mean[order], variance[order]
     blur = np.where(n > 0.0, own / np.maximum(n, 1.0), math.inf)
     if Assumption.BINARY in claimed_assumptions(problem.rewards):
@@ -188,62 +192,71 @@ def _shrunk(
 def _within(
     problem: Problem, stats: Statistics, variance: Floats, order: Ints, rng: Random, draws: int
 ) -> Floats:
-    """The same where plays have levels: what the least squares of all complete blocks say of
-    differences, in directions in which they are independent. A prior that is alike for all arms is
-    alike in these.
+    """Draw means from their posterior under batch effects.
+
+    The least squares of all complete blocks estimate differences, in directions in which they are
+    independent. A prior that is the same for all arms is the same for all of these directions.
     """
     blocks, d = stats.batch, order.size
     weights = blocks.joined[:, :-1][np.ix_(order, order)]
     values, vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)
-    told = values > 1e-9 * values[-1]  # but for the means of arms that are joined
+    informative = values > 1e-9 * values[-1]  # excludes the means of connected arms
     unit, factor = 1.0, np.ones((draws, 1))
     if not problem.rewards.variance_known:
         after = int(
             blocks.noise[1, 0] > 0.5 * blocks.noise[0, 0]
-        )  # as `BatchEstimator.variance` has it
+        )  # as in `BatchEstimator.variance`
         degrees = float(blocks.noise[after, 0])
         unit, factor = blocks.variance(), degrees / rng.chisquare(degrees, (draws, 1))
-    along, blur = vectors[:, told], unit / values[told]
+    along, blur = vectors[:, informative], unit / values[informative]
     drawn = _drawn(along.T @ stats.mean[order], blur, factor, False, rng, draws)
-    rest = vectors[:, ~told] @ (vectors[:, ~told].T @ stats.mean[order])
+    rest = vectors[:, ~informative] @ (vectors[:, ~informative].T @ stats.mean[order])
     means = np.empty((draws, d))
     means[:, order] = rest + drawn @ along.T
     return means
 
 
 def _drawn(x: Floats, blur: Floats, factor: Any, about: bool, rng: Random, draws: int) -> Floats:
-    """float64[draws, len(x)]: means of x with variances blur times factor, if they are normal
-    about an unknown value (or, not `about`, about 0) with a spread that is drawn from what x says
-    of it.
+    """Draw the means of estimates x with variances blur times factor.
+
+    The result has shape (draws, len(x)). The means are taken to be normal about an unknown value
+    (or about 0, if not `about`), with a standard deviation that is drawn from its posterior given
+    x.
     """
-    noise, told = rng.standard_normal((draws, x.size)), np.isfinite(blur)
-    scale = math.sqrt(blur[told].max()) + float(np.ptp(x[told]))
-    if told.sum() < 2 + about or not scale > 0.0:  # nothing tells of a spread
+    noise, informative = rng.standard_normal((draws, x.size)), np.isfinite(blur)
+    scale = math.sqrt(blur[informative].max()) + float(np.ptp(x[informative]))
+    if informative.sum() < 2 + about or not scale > 0.0:  # no information on tau
         return np.asarray(x + np.sqrt(blur * factor) * noise)
-    stats, own = x[told], blur[told]
+    known, own = x[informative], blur[informative]
     tau = scale * np.geomspace(NARROW, WIDE, GRID)
     weight = 1.0 / (tau[:, None] ** 2 + own)
     total = weight.sum(axis=1)
-    middle = weight @ stats / total if about else np.zeros(GRID)
+    middle = weight @ known / total if about else np.zeros(GRID)
     log = np.log(tau / scale) + 0.5 * np.log(weight * scale**2).sum(axis=1)
-    log -= 0.5 * (weight * (stats - middle[:, None]) ** 2).sum(axis=1)
+    log -= 0.5 * (weight * (known - middle[:, None]) ** 2).sum(axis=1)
     log -= 0.5 * about * np.log(total * scale**2)
     odds = np.exp(log - log.max())
     at = rng.choice(GRID, draws, p=odds / odds.sum())
     centre = (middle[at] + about * rng.standard_normal(draws) / np.sqrt(total[at]))[:, None]
     square = tau[at, None] ** 2
-    share = square / (square + blur * factor)  # of what was seen; the rest is the centre's
+    share = square / (
+        square + blur * factor
+    )  # weight of the estimate; the rest is that of the centre
     return np.asarray(share * x + (1.0 - share) * centre + np.sqrt((1.0 - share) * square) * noise)
 
 
-# c and its chance, chosen before the data: how many values the prior of an arm is worth
+# Scales c, the number of values that the prior of an arm is worth, and their weights in the
+# mixture; chosen before the data.
 SCALES = np.array([(1.0, 0.35), (10.0, 0.3), (100.0, 0.25), (1000.0, 0.1)])
-CELLS = 32  # in which the deviations of two arms with unknown variances may add up to a sum
-SLACK = 1e-9  # what a level is raised by, relative and absolute: more than rounding can take off
+CELLS = 32  # cells of the ratio of the deviations of two arms with unknown variances
+SLACK = 1e-9  # raises a level, relatively and absolutely, by more than rounding can subtract
 
 
 class LeadBounds(NamedTuple):
-    """By how much an answer leads a rival, in the unit of measurement; infinite ends: not known."""
+    """The lead of an answer over a rival with its interval, in the unit of measurement.
+
+    Ends that are not known are infinite.
+    """
 
     value: float
     low: float
@@ -251,19 +264,20 @@ class LeadBounds(NamedTuple):
 
 
 class ConfidenceSequence(Protocol):
-    """How far means may be from what was seen while a martingale is below exp(level)."""
+    """Bounds on the means while a martingale is below exp(level)."""
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
-        """The means that arm a may have."""
+        """Return the smallest and the largest mean that arm a may have."""
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
-        """By how much, at most, the sum of sign * mean over these arms exceeds what was seen;
-        infinity: it is not known.
+        """Bound the sum of sign * mean over these arms.
+
+        Returns the most by which it can exceed its estimate, or infinity if that is not known.
         """
 
 
 def largest(blur: Floats, fee: Floats, level: float) -> float:
-    """The u at which a mixture of exp(u^2 / (2 blur) - fee) reaches exp(level), from above."""
+    """Return, from above, the u at which a mixture of exp(u^2/(2 blur) - fee) is exp(level)."""
     low, high = 0.0, float(np.sqrt(2.0 * blur * (level + fee)).min())
     for _ in range(50):
         middle = 0.5 * (low + high)
@@ -273,19 +287,25 @@ def largest(blur: Floats, fee: Floats, level: float) -> float:
 
 
 class KnownVarianceCS(NamedTuple):
-    """Sub-Gaussian values: (1 + N/c)^(-1/2) exp(N^2 u^2 / (2 variance (N + c))) for a mean that is
-    off by u, mixed over c.
+    """Sub-Gaussian values with known scales.
+
+    The martingale of a mean that is off by u is (1 + N/c)^(-1/2) exp(N^2 u^2 / (2 variance (N +
+    c))), mixed over c.
     """
 
     stats: Statistics
     variance: Floats
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
+        """Return the interval of arm a, symmetric about its sample mean."""
         far = self.lead(np.array([a]), np.ones(1), level)
         return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
-        """The least exponent of a scale, for deviations that add up to u, is u^2 / (2 blur)."""
+        """Bound a sum of means.
+
+        The least exponent of a scale, over deviations that add up to u, is u^2 / (2 blur).
+        """
         n, c = self.stats.counts[arms][:, None], SCALES[:, 0]
         if not (n > 0.0).all():
             return math.inf
@@ -294,17 +314,20 @@ class KnownVarianceCS(NamedTuple):
 
 
 class BernoulliCS(NamedTuple):
-    """Values 0 or 1: the Beta(1/2, 1/2) mixture over their likelihood, exp(N kl(mean, x) -
-    regret).
+    """Values 0 or 1.
+
+    The martingale is the Beta(1/2, 1/2) mixture over the likelihood, exp(N kl(mean, x) - regret).
     """
 
     stats: Statistics
     rewards: RewardKernel
 
     def regret(self, a: int) -> float:
+        """Return the regret of the mixture on the values of arm a."""
         return beta_regret(float(self.stats.counts[a]), float(self.stats.sums[a]))
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
+        """Return the interval of arm a by its KL bounds."""
         n, mean = float(self.stats.counts[a]), float(self.stats.mean[a])
         if not n > 0.0:
             return -math.inf, math.inf
@@ -312,7 +335,9 @@ class BernoulliCS(NamedTuple):
         return self.rewards.kl_lcb(mean, budget, a), self.rewards.kl_ucb(mean, budget, a)
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
-        """Lagrange: for every slope > 0 the largest sum minus (cost - budget) / slope is a bound;
+        """Bound a sum of means by Lagrange multipliers.
+
+        For every slope > 0 the largest value of the sum minus (cost - budget) / slope is a bound;
         the best one is where cost = budget.
         """
         budget = level + sum(self.regret(int(a)) for a in arms)
@@ -340,14 +365,16 @@ class BernoulliCS(NamedTuple):
 
 
 class UnknownVarianceCS(NamedTuple):
-    """Gaussian values of unknown variances, each arm its own: L(x) of the theorem about exchanges,
-    which is least over all variances and rises with the distance from the mean.
+    """Gaussian values of unknown variances, one for each arm.
+
+    The logarithm of the martingale is at least L(x) of Theorem 8, its least value over all
+    variances, which rises with the distance from the mean.
     """
 
     stats: Statistics
 
     def rise(self, a: int, far: Floats) -> Floats:
-        """float64[distances, scales]: ln Z of an arm at these distances from its mean."""
+        """Return ln Z of an arm by distance from its mean and by scale."""
         n = float(self.stats.counts[a])
         per = n / ((1.0 + 4.0 / FINE) * float(self.stats.squares[a]))
         out = np.empty((far.size, len(STUDENTS)))
@@ -359,16 +386,19 @@ class UnknownVarianceCS(NamedTuple):
         return out
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
+        """Return the interval of arm a, symmetric about its sample mean."""
         far = self.lead(np.array([a]), np.ones(1), level)
         return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
-        """Two deviations that add up to u: in one of the cells the first is at least share * u and
+        """Bound a sum of one or two means; the bound is infinite for more.
+
+        If two deviations add up to u, then in one of the cells the first is at least share * u and
         the second at least (1 - share - 1/CELLS) * u.
         """
         if arms.size > 2 or not all(resolved(self.stats, int(a)) for a in arms):
             return math.inf
-        posterior_probability_best = np.log(STUDENTS[:, 4])
+        log_weights = np.log(STUDENTS[:, 4])
         share = np.arange(CELLS) / CELLS
 
         def passed(u: float) -> bool:
@@ -377,9 +407,7 @@ class UnknownVarianceCS(NamedTuple):
             else:
                 total = self.rise(int(arms[0]), share * u)
                 total = total + self.rise(int(arms[1]), share[::-1] * u)
-            return bool(
-                (np.logaddexp.reduce(total + posterior_probability_best, axis=1) > level).all()
-            )
+            return bool((np.logaddexp.reduce(total + log_weights, axis=1) > level).all())
 
         scale = math.sqrt(float((self.stats.squares[arms] / self.stats.counts[arms]).max()))
         low, high = 1e-6 * scale, 1e9 * scale
@@ -392,16 +420,18 @@ class UnknownVarianceCS(NamedTuple):
 
 
 class SharedSigmaCS(NamedTuple):
-    """Gaussian values with one unknown variance: exp(u^2 / (2 blur variance) - fee), mixed over
-    scales, times what was seen of the variance; the least over all variances (Theorems 10 and 12).
+    """Gaussian values with one unknown variance (Theorems 10 and 12).
+
+    The martingale is exp(u^2 / (2 blur variance) - fee), mixed over scales, times the e-process of
+    the variance. It is minimised over all variances.
     """
 
     line: VarianceKernel
-    variance: float  # that was seen; infinite: nothing can be said yet
-    degrees: float  # of how many squares it is the mean
+    variance: float  # estimate; infinite while there is none
+    degrees: float  # number of squares of which it is the mean
 
     def farthest(self, blur: Floats, fee: Floats, level: float) -> float:
-        """How far a sum of means may be off."""
+        """Return the most by which a sum of means may be off."""
         if not self.variance < math.inf:
             return math.inf
         self.line.row[2] = -fee
@@ -422,6 +452,7 @@ class SharedSigmaCS(NamedTuple):
 
 
 def one_sigma(variance: float, degrees: float, ratio: Floats | None = None) -> SharedSigmaCS:
+    """Return the confidence sequence for an estimated variance and its degrees of freedom."""
     line = variance_part(np.zeros((2, len(SCALES))), ratio)
     line.row[1] = 1.0
     return SharedSigmaCS(line, variance, degrees)
@@ -431,14 +462,15 @@ class PooledVarianceCS(NamedTuple):
     """Gaussian values with one unknown variance for all arms of a group."""
 
     stats: Statistics
-    state: Floats  # float64[2, groups]: see `variance_shared.spotted`
+    state: Floats  # float64[2, groups]: see `spotted`
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
+        """Return the interval of arm a, symmetric about its sample mean."""
         far = self.lead(np.array([a]), np.ones(1), level)
         return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
     def lead(self, arms: Ints, sign: Floats, level: float) -> float:
-        """As `KnownVarianceCS` has it, for each variance; for arms of one group."""
+        """Bound a sum of means of one group; see `KnownVarianceCS.lead`."""
         n, c, g = self.stats.counts[arms][:, None], SCALES[:, 0], self.stats.variance_group[arms]
         if not (n > 0.0).all() or (g != g[0]).any():
             return math.inf
@@ -451,8 +483,10 @@ class PooledVarianceCS(NamedTuple):
 def within_plays(
     problem: Problem, blocks: BatchEstimator, i: int, j: int, delta: float
 ) -> LeadBounds:
-    """The lead of arm i over arm j where plays have levels; its interval holds for all pairs, and
-    at all times, with probability 1 - delta (Theorem 13).
+    """Return the lead of arm i over arm j under batch effects.
+
+    The intervals hold for all pairs and at all times with probability 1 - delta (Theorem 13 of
+    docs/thresholds.md).
     """
     sure, d = float(blocks.sure[i, j]), problem.d
     if not sure > 0.0:
@@ -465,7 +499,7 @@ def within_plays(
     if problem.rewards.variance_known:
         far = largest(blur, fee, level)
     else:
-        variance, degrees = seen_within(blocks), float(blocks.noise[0, 0])
+        variance, degrees = residual_variance(blocks), float(blocks.noise[0, 0])
         far = one_sigma(variance, degrees, ratios(RATIOS, CHANCES)).farthest(blur, fee, level)
     value = float(blocks.lead[i, j]) / sure
     far += SHAVE * abs(value)
@@ -475,10 +509,13 @@ def within_plays(
 def deviations(
     problem: Problem, stats: Statistics, rewards: RewardKernel
 ) -> ConfidenceSequence | None:
-    """What suits the rewards; None: nothing is known of their spread. rewards: the part in use."""
+    """Return the confidence sequence that suits the rewards, or None if their scale is not known.
+
+    `rewards` is the reward kernel in use.
+    """
     says = claimed_assumptions(problem.rewards)
     if problem.rewards.has_batch_effect():
-        return None  # of single means: arms are compared within plays
+        return None  # single means have no interval, because arms are compared within plays
     if Assumption.BINARY in says:
         return BernoulliCS(stats, rewards)
     if problem.rewards.variance_shared:
@@ -492,14 +529,14 @@ def deviations(
 
 
 def covered(problem: Problem) -> bool:
-    """Whether the intervals are proved: the rewards say themselves what the theorem needs."""
+    """Return whether the intervals are proved by assumptions that the rewards themselves claim."""
     held = valid_assumptions(problem.rewards)
     needs = Assumption.SUB_GAUSSIAN if problem.rewards.variance_known else Assumption.NORMAL
     return bool(held & {Assumption.BINARY, Assumption.LEVELLED, needs})
 
 
 def intervals(problem: Problem, stats: Statistics, rewards: RewardKernel, delta: float) -> Floats:
-    """float64[2, d]: the low and the high ends of all means."""
+    """Return the lower and the upper ends for all means, of shape (2, d)."""
     ends = np.array([problem.low, problem.high], dtype=float)
     known = deviations(problem, stats, rewards)
     if known is not None:
@@ -519,8 +556,9 @@ def lead(
     delta: float,
     ends: Floats,
 ) -> LeadBounds:
-    """Of `best` over `rival`. ends: the intervals of the arms at the same delta, with which it is
-    consistent.
+    """Return the lead of `best` over `rival`, with its interval.
+
+    `ends` are the intervals of the arms at the same delta; the interval is consistent with them.
     """
     arms, sign = np.zeros(problem.d, np.int64), np.zeros(problem.d)
     n = differ(rival, best, arms, sign)  # +1 for the arms that only best has
@@ -543,9 +581,11 @@ def lead(
 
 
 def charge(problem: Problem, arms: Ints, sign: Floats) -> float:
-    """ln 1/pi(S). Where answers differ by exchanges, all pairs of arms share alike. Elsewhere they
-    have half, and the other sets the other half: spread over all pairs of answers, if it is this
-    package that counted them, or by the numbers p and q of arms on the two sides and then evenly.
+    """Return ln 1/pi(S).
+
+    If answers differ by exchanges, all pairs of arms have the same share. Otherwise pairs have half
+    of the total, and the other sets have the other half: it is spread over all pairs of answers, if
+    this package counted them, or by the numbers p and q of arms on the two sides and then evenly.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(5), rewards=cg.Gaussian(1.0))
@@ -568,8 +608,10 @@ def charge(problem: Problem, arms: Ints, sign: Floats) -> float:
 
 
 def _choose(n: int, k: int) -> float:
+    """Return the logarithm of a binomial coefficient."""
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
 def _raised(level: float) -> float:
+    """Return the level, raised by more than rounding can subtract."""
     return level * (1.0 + SLACK) + SLACK

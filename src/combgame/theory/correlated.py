@@ -1,13 +1,13 @@
-"""Correlated Gaussian values with a known covariance, for listed actions: the second avenue of the
-paper's outlook.
+"""Correlated Gaussian values with a known covariance, for listed actions.
 
-A play of A gives a Gaussian vector with mean mu_A and covariance Sigma_AA, independent of other
-plays. What it tells is V_A = S_A^T Sigma_AA^{-1} S_A (S_A selects the arms of A); after plays with
-V = sum_s V_{A_s} the likelihood ratio of means lambda is ||mu^ - lambda||_V^2 / 2 at the weighted
-least squares mu^. The nearest alternative is exact: for a rival J of the best I and z = 1_I - 1_J
-it is mu^ - V^{-1} z <z, mu^> / (z^T V^{-1} z), at the cost <z, mu^>^2 / (2 z^T V^{-1} z), and the
-rivals are listed. The paper knows no efficient oracle over the V_A, nor do we: actions and answers
-are enumerated, in NumPy, one round costs of the order |A| d^2 + |I| d^2.
+This is the second extension in the paper's outlook. A play of A gives a Gaussian vector with mean
+mu_A and covariance Sigma_AA, independent of other plays. Its information is V_A = S_A^T
+Sigma_AA^{-1} S_A, where S_A selects the arms of A. After plays with V = sum_s V_{A_s} the
+likelihood ratio of means lambda is ||mu^ - lambda||_V^2 / 2 at the weighted least squares estimate
+mu^. The nearest alternative is exact: for a rival J of the best I and z = 1_I - 1_J it is mu^ -
+V^{-1} z <z, mu^> / (z^T V^{-1} z), at the cost <z, mu^>^2 / (2 z^T V^{-1} z), and the rivals are
+listed. The paper has no efficient oracle over the V_A, and neither has this module: actions and
+answers are enumerated, in NumPy, and a round costs of the order |A| d^2 + |I| d^2.
 """
 
 import math
@@ -32,15 +32,23 @@ from ..problem import Problem
 from ..rewards import Gaussian
 from ..structures import StructureBase
 
-MOST = 2_000  # actions, and answers
-LARGEST = 1e200  # of a number in a matrix; its largest is at least 1 / LARGEST
-ROUNDING = 1e-9  # by so much of its largest number a matrix may miss being symmetric
-STEPS = 20_000  # of the game that gives the characteristic time
+MOST = 2_000  # largest number of actions, and of answers
+LARGEST = 1e200  # largest entry of a matrix; the largest must be at least 1 / LARGEST
+ROUNDING = 1e-9  # tolerated asymmetry of a matrix, relative to its largest entry
+STEPS = 20_000  # steps of the game that gives the characteristic time
 
 
 class NearestAlternative(NamedTuple):
-    """The best answer at some estimates, its nearest rival, the means at which that one is as good,
-    and the evidence against them.
+    """The best answer at some estimates, its nearest rival and the evidence between them.
+
+    Attributes
+    ----------
+    best, rival : tuple of int
+        Arms of the best answer and of its nearest rival.
+    alternative : numpy.ndarray, shape (d,)
+        Nearest means at which the rival is as good.
+    value : float
+        Evidence against these means.
     """
 
     best: tuple[int, ...]
@@ -50,9 +58,21 @@ class NearestAlternative(NamedTuple):
 
 
 class CorrelatedTime(NamedTuple):
-    """The characteristic time 1/D_nu, from above; the weights of the actions that attain it; D_nu
-    is at most 1 + gap times 1 / time; and what is to be said if the tolerance was not met.
+    """The characteristic time of a correlated problem.
 
+    Attributes
+    ----------
+    time : float
+        1/D_nu, from above; D_nu is at most ``(1 + gap) / time``.
+    weights : numpy.ndarray, shape (n_actions,)
+        Weights of the actions that attain it.
+    gap : float
+        Relative gap.
+    missed : Message, optional
+        A message if the tolerance was not reached.
+
+    Examples
+    --------
     >>> str(CorrelatedTime(40.0, np.ones(1), 0.0))
     '1/D_nu = 40, at most 0.0% too long'
     """
@@ -68,18 +88,46 @@ class CorrelatedTime(NamedTuple):
 
 
 class CorrelatedRuns(NamedTuple):
-    rounds: Floats  # float64[runs]; infinite if it was capped
+    """Simulated runs of a correlated problem.
+
+    Attributes
+    ----------
+    rounds : numpy.ndarray, shape (n_runs,)
+        Stopping times, infinite for runs that reached the cap.
+    answers : list of tuple of int
+        Recommended answers.
+    """
+
+    rounds: Floats
     answers: list[tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class CorrelatedProblem:
-    """Listed actions and answers (None: which action is best?), values with a known covariance.
+    """A problem with listed actions and answers and Gaussian values of known covariance.
 
+    Parameters
+    ----------
+    actions : StructureBase
+        The sets of arms that can be measured together; at most 2,000.
+    answers : StructureBase
+        The sets of arms among which the best one is sought, at most 2,000; None for the actions.
+    covariance : array_like, shape (d, d)
+        Covariance of the values of a play; symmetric and positive definite.
+
+    Raises
+    ------
+    InputError
+        If the covariance is not valid, or an arm is in no action.
+    TooManySetsError
+        When the sets are listed, if there are too many of them.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> both = [[1.0, 0.8], [0.8, 1.0]]
     >>> problem = CorrelatedProblem(cg.Listed([(0, 1), (0,)], 2), cg.Arms(2), both)
-    >>> found = problem.nearest(10.0 * problem.information[0], [0.5, 0.2])
+    >>> found = problem.nearest_alternative(10.0 * problem.information[0], [0.5, 0.2])
     >>> found.best, round(found.value, 6)  # 10 * 0.3^2 / (2 * (1 + 1 - 2 * 0.8))
     ((0,), 1.125)
     """
@@ -89,7 +137,7 @@ class CorrelatedProblem:
     covariance: Any = field(repr=False)
 
     def __post_init__(self) -> None:
-        problem = Problem(self.actions, self.answers, Gaussian(1.0))  # or a sentence
+        problem = Problem(self.actions, self.answers, Gaussian(1.0))
         object.__setattr__(self, "answers", problem.answers)
         d = problem.d
         sigma = _definite("covariance", self.covariance, d, of="CorrelatedProblem")
@@ -103,17 +151,18 @@ class CorrelatedProblem:
 
     @cached_property
     def _independent(self) -> Problem:
-        """The same question on values of the same variances, without correlation."""
+        """The same problem for uncorrelated values with the same variances."""
         sigma = np.sqrt(np.diag(self.covariance)).tolist()
         return Problem(self.actions, self.answers, Gaussian(sigma))
 
     @cached_property
     def plays(self) -> list[tuple[int, ...]]:
+        """The actions as tuples of arms."""
         return _listed(self.actions)
 
     @cached_property
     def asked(self) -> Floats:
-        """float64[|I|, d]: the answers as 0/1 vectors."""
+        """The answers as 0/1 vectors, of shape (n_answers, d)."""
         sets = _listed(self.answers)
         out = np.zeros((len(sets), self.actions.d))
         for row, chosen in zip(out, sets, strict=True):
@@ -122,7 +171,7 @@ class CorrelatedProblem:
 
     @cached_property
     def information(self) -> Floats:
-        """float64[|A|, d, d]: V_A."""
+        """The information matrices V_A, of shape (n_actions, d, d)."""
         d = self.actions.d
         out = np.zeros((len(self.plays), d, d))
         for matrix, chosen in zip(out, self.plays, strict=True):
@@ -131,7 +180,20 @@ class CorrelatedProblem:
         return out
 
     def nearest_alternative(self, information: Any, estimates: Any) -> NearestAlternative:
-        """At V = `information`, such as counts times `self.information`: exact."""
+        """Return the nearest alternative, exactly.
+
+        Parameters
+        ----------
+        information : array_like, shape (d, d)
+            The information V, such as counts times `information`.
+        estimates : array_like, shape (d,)
+            Estimated means.
+
+        Returns
+        -------
+        NearestAlternative
+            The best answer, its nearest rival and the evidence between them.
+        """
         total = _definite("information", information, self.actions.d, of="nearest")
         return self._nearest(total, self._independent.check_vector(estimates, "estimates"))
 
@@ -150,17 +212,48 @@ class CorrelatedProblem:
         )
 
     def gains(self, moves: Floats) -> Floats:
-        """float64[|A|]: ||moves||_{V_A}^2 / 2, what a play of A tells against mu + moves."""
+        """Return ||moves||_{V_A}^2 / 2 for each action A, its information against mu + moves.
+
+        Parameters
+        ----------
+        moves : numpy.ndarray, shape (d,)
+            Differences of the means.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_actions,)
+            The gains.
+        """
         out: Floats = 0.5 * np.einsum("i,aij,j->a", moves, self.information, moves)
         return out
 
     def characteristic_time(
         self, means: Any, tolerance: float = 0.01, steps: int = STEPS
     ) -> CorrelatedTime:
-        """1/D_nu, D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2: the
-        game between AdaHedge and the nearest alternative. The weights of the best round bound D_nu
-        from below, the mean gains from above. If they are not within the tolerance after so many
-        steps, the result has the gap that was reached, and `missed` says so.
+        """Compute the characteristic time 1/D_nu.
+
+        Parameters
+        ----------
+        means : array_like, shape (d,)
+            The true means.
+        tolerance : float, default=0.01
+            Relative gap at which the computation stops.
+        steps : int, default=20000
+            Largest number of steps.
+
+        Returns
+        -------
+        CorrelatedTime
+            The time and its gap. If the tolerance is not reached, `missed` is a message.
+
+        Raises
+        ------
+        InputError
+            If an argument is not valid, or the two best answers are tied.
+
+        Notes ----- D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2.
+        AdaHedge plays against the nearest alternative. The weights of the best round bound D_nu
+        from below, and the mean gains bound it from above.
         """
         tolerance = check_positive("tolerance", tolerance, of="characteristic_time")
         steps = check_int("steps", steps, 1, of="characteristic_time")
@@ -199,9 +292,34 @@ class CorrelatedProblem:
     def simulate(
         self, means: Any, *, delta: float = 0.1, runs: int = 10, seed: int = 0, cap: int = 10**5
     ) -> CorrelatedRuns:
-        """CombGame with AdaHedge and C-tracking, the stylised bonus and threshold (which no theorem
-        covers). The optimistic gain of A is (||mu^ - lambda||_{V_A} + sqrt(2 f(t) tr(V_A
-        V^{-1})))^2 / 2, not below the true one where ||mu^ - mu||_V^2 <= 2 f(t).
+        """Simulate CombGame with AdaHedge and C-tracking.
+
+        Parameters
+        ----------
+        means : array_like, shape (d,)
+            The true means.
+        delta : float, default=0.1
+            Error probability.
+        runs : int, default=10
+            Number of runs.
+        seed : int, default=0
+            Seed of the random numbers.
+        cap : int, default=100000
+            Largest number of rounds of a run.
+
+        Returns
+        -------
+        CorrelatedRuns
+            Stopping times and answers.
+
+        Raises
+        ------
+        InputError
+            If an argument is not valid.
+
+        Notes ----- Bonus and threshold are the stylised ones, which no theorem covers. The
+        optimistic gain of A is (||mu^ - lambda||_{V_A} + sqrt(2 f(t) tr(V_A V^{-1})))^2 / 2, which
+        is not below the true one where ||mu^ - mu||_V^2 <= 2 f(t).
         """
         if not is_real(delta) or not 0.0 < delta < 1.0:
             raise invalid_argument("delta", delta, "between 0 and 1", of="simulate")
@@ -220,10 +338,10 @@ class CorrelatedProblem:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         root, n = np.linalg.cholesky(self.covariance), len(self.plays)
         index = {chosen: i for i, chosen in enumerate(self.plays)}
-        # every run numbers arms and plays for itself: no listing of them is better than another
+        # Each run permutes arms and plays, so that their order in the problem does not matter.
         order, shuffled = rng.permutation(self.actions.d), rng.permutation(n)
         mine = self.actions.permuted(order)
-        if mine is None:  # a structure that has no other numbers
+        if mine is None:  # a structure that cannot be permuted
             mine, order = self.actions, np.arange(self.actions.d)
         start = [index[tuple(sorted(order[list(one)].tolist()))] for one in mine.covering()]
         counts, owed, gain, gap = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
@@ -271,10 +389,10 @@ def _listed(structure: StructureBase) -> list[tuple[int, ...]]:
 
 
 def _definite(name: str, given: Any, d: int, *, of: str) -> Floats:
-    """float64[d, d]: a matrix that can be inverted, or a sentence."""
+    """Return an invertible matrix of shape (d, d), or raise an `InputError`."""
     try:
         matrix = np.array(given, dtype=float)
-    except Exception:  # ragged, or whatever was given
+    except Exception:  # not convertible to an array
         matrix = np.zeros(0)
     right = matrix.shape == (d, d) and bool((np.abs(matrix) <= LARGEST).all())
     if not right or not _invertible(matrix):
@@ -292,7 +410,7 @@ def _invertible(matrix: Floats) -> bool:
 
 
 def _weights(gain: Floats, gap: float) -> Floats:
-    """AdaHedge's, at the rate ln n / gap."""
+    """Return the weights of AdaHedge at the rate ln n / gap."""
     if gap == 0.0:
         return np.full(gain.size, 1.0 / gain.size)
     w: Floats = np.exp(math.log(gain.size) / gap * (gain - gain.max()))
@@ -301,7 +419,7 @@ def _weights(gain: Floats, gap: float) -> Floats:
 
 
 def _mixability(w: Floats, got: Floats, gap: float) -> float:
-    """What AdaHedge's gap grows by."""
+    """Return the increase of AdaHedge's mixability gap."""
     top, mean = float(got.max()), float(w @ got)
     if gap == 0.0 or got.size == 1:
         return max(0.0, top - mean)

@@ -1,11 +1,9 @@
-"""The generalised likelihood ratio: how strongly the data speak for the leading answer against its
-closest rival.
+"""The generalised likelihood ratio, the evidence for the leading answer against its closest rival.
 
-The one scale on which evidence is shown to people.
-
-A judge compares evidence less fees with ln(M/delta), each in its own way. What is shown has the
-likelihood ratio against the rival on the left, never negative, and all that is asked of it on the
-right: have > needed exactly where evidence > level.
+It is also the scale on which evidence is displayed. Stopping rules compare evidence less penalties
+with ln(M/delta), each in its own way. On the display scale the left-hand side is the likelihood
+ratio against the rival, which is never negative, and the right-hand side is everything that is
+required of it: have > needed exactly where evidence > threshold.
 """
 
 import math
@@ -31,7 +29,7 @@ from .stopping_time import simulate_statistics
 
 
 class DisplayEvidence(NamedTuple):
-    """The likelihood ratio (its logarithm), and what it must exceed."""
+    """The logarithm of the likelihood ratio, and the value that it must exceed."""
 
     have: float
     needed: float
@@ -45,10 +43,10 @@ def to_display_scale(
     evidence: float,
     level: float,
 ) -> DisplayEvidence:
-    """What a judge's evidence against a rival and its level are on this scale.
+    """Convert a stopping rule's evidence against a rival, and its threshold, to the display scale.
 
-    Where the ratio is less than the evidence (spreads that are not stated are estimated), the
-    evidence stands for it; so `needed` is never below the level.
+    Where the likelihood ratio is less than the evidence (because unknown standard deviations are
+    estimated), the evidence replaces it; so `needed` is never below the threshold.
     """
     if evidence == math.inf or level == math.inf:  # no rival, or a rule that never stops
         return DisplayEvidence(float(max(evidence, 0.0)), float(level))
@@ -64,8 +62,9 @@ def to_display_scale(
 
 
 def restricted(ratio: float, degrees: float) -> float:
-    """The likelihood ratio where sigma is estimated, with so many degrees of freedom: few of them
-    make any ratio at the estimate look large.
+    """Return the likelihood ratio with sigma estimated from this many degrees of freedom.
+
+    With few degrees of freedom any likelihood ratio at the estimate looks large.
 
     >>> round(restricted(245.9, 2), 2), round(restricted(245.9, 10**6), 1), restricted(3.0, 0)
     (5.51, 245.8, 0.0)
@@ -74,7 +73,7 @@ def restricted(ratio: float, degrees: float) -> float:
 
 
 def _estimated(rewards: GaussianKernel, stats: Statistics, nearest: Floats) -> float:
-    """The same against the means at which a rival is as good, for every sigma that is estimated."""
+    """Return the sum of `restricted` over all estimated sigmas, against given means."""
     spreads: Any = rewards.spreads
     alone = spreads.lean < math.inf
     ratio, degrees = np.zeros((2, nearest.size))
@@ -87,10 +86,22 @@ def _estimated(rewards: GaussianKernel, stats: Statistics, nearest: Floats) -> f
 
 
 class Evidence(NamedTuple):
-    """The leading answer, its closest rival, and min_J inf_lambda sum_a N_a d(mean_a, lambda_a).
+    r"""The leading answer, its closest rival and the evidence between them.
 
-    `threshold` is what the value must exceed at these counts for a confidence of 1 - delta, and
-    `validity` whether that is proved, and why (None if no delta was given).
+    Attributes
+    ----------
+    answer : tuple of int
+        Arms of the leading answer.
+    rival : tuple of int
+        Arms of its closest rival.
+    value : float
+        :math:`\min_J \inf_\lambda \sum_a N_a d(\hat\mu_a, \lambda_a)`, the generalised likelihood
+        ratio.
+    threshold : float, optional
+        Value that the evidence must exceed at these counts for a confidence of 1 - delta; None if
+        no delta was given.
+    validity : Validity, optional
+        Whether the threshold is proved, and why; None if no delta was given.
     """
 
     answer: tuple[int, ...]
@@ -101,13 +112,15 @@ class Evidence(NamedTuple):
 
     @property
     def certified(self) -> bool:
-        """Whether the evidence is enough. With a proved threshold, `answer` is then wrong with
-        probability at most delta.
+        """Whether the evidence exceeds the threshold.
+
+        With a proved threshold, `answer` is then wrong with probability at most delta.
         """
         return self.threshold is not None and self.value > self.threshold
 
     def __str__(self) -> str:
-        """
+        """Return the evidence in a sentence.
+
         >>> print(Evidence((0,), (1,), 1.25))
         {0} leads, the closest rival is {1}, and the evidence between them is 1.25.
         """
@@ -132,19 +145,49 @@ def evidence(
     sigmas: Any = None,
     weights: Any = None,
 ) -> Evidence:
-    """The evidence that `counts` observations per arm with means `estimates` give, exactly; with
-    delta, whether it is enough.
+    """Compute the evidence for the leading answer, exactly.
 
-    The guarantee holds however the data were collected, and however often you look, as long as what
-    to measure next never depended on values that are not counted here. Instead of estimates and
-    counts, a data frame of all values will do, with the columns arm and value, or a column per arm.
-    An arm that was never
-    observed has the count 0, and any estimate. spreads: the sample standard deviations (with N -
-    1), for `Gaussian()` and the like: each arm's own counts then, because what arms share may only
-    be used by those who saw the values one by one, as a `Study` does. weights: instead of
-    counts, numbers that need not be whole, such as an allocation (`complexity(...).allocation`);
-    nothing was observed then, so there is no delta.
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    estimates : array_like, shape (d,), or data frame
+        Sample mean of each arm; any number for an arm without values. Instead of estimates and
+        counts, a data frame of all values can be given, with the columns ``arm`` and ``value``, or
+        with one column per arm.
+    counts : array_like of int, shape (d,), optional
+        Number of values of each arm, 0 for an arm that was never observed.
+    delta : float, optional
+        Error probability. If given, the result has a threshold.
+    threshold : str or StoppingBase, default="mixture"
+        Name of a threshold, or a stopping rule.
+    sigmas : array_like, shape (d,), optional
+        Sample standard deviations (with N - 1) for rewards with unknown sigma, such as
+        ``Gaussian()``. Each arm's own values alone then count, because a shared sigma can only be
+        used by those who saw the values one by one, as a `Study` does.
+    weights : array_like, shape (d,), optional
+        Numbers in place of `counts` that need not be whole, such as
+        ``complexity(...).allocation``. No values were observed then, so `delta` is not allowed.
 
+    Returns
+    -------
+    Evidence
+        The leading answer, its closest rival and the evidence.
+
+    Raises
+    ------
+    InputError
+        If the arguments are inconsistent or a value is impossible for the rewards, or if a delta is
+        given for rewards with batch effects, where counts do not tell which values were in the same
+        play.
+
+    Notes
+    -----
+    The guarantee holds however the data were collected, and however often you look, as long as the
+    choice of what to measure next never depended on values that are not counted here.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
     >>> seen = cg.evidence(problem, [0.5, 0.1, 0.0], [100, 100, 100])
@@ -206,15 +249,15 @@ def evidence(
     mean, problem = problem.to_internal(mean), problem.as_maximisation
     order = order_of(
         problem, mean, weight, scatter
-    )  # an order of the values, so that the given numbers change nothing
+    )  # sorted by value, so that the order of the arms does not matter
     mine = problem.permuted(order)
     if mine is None:
         mine, order = problem, np.arange(problem.d)
     mean, weight, scatter = mean[order], weight[order], scatter[order]
     kernel = mine.kernel()
-    if not known:  # the likelihood ratio at the spreads that were seen
-        stats = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
-        kernel = kernel._replace(rewards=stats.kernel(np.array(mine.low), np.array(mine.high)))
+    if not known:  # the likelihood ratio at the sample standard deviations
+        estimated = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
+        kernel = kernel._replace(rewards=estimated.kernel(np.array(mine.low), np.array(mine.high)))
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
     feasible = np.array([kernel.rewards.project(float(x), a) for a, x in enumerate(mean)])
     with own_errors():
@@ -223,13 +266,13 @@ def evidence(
             kernel.rewards, mean, weight, best, rival, alternative
         )
     level, validity = None, None
-    # t K in the threshold bounds the number of values seen: that number itself will do
+    # In the threshold, t K bounds the number of values, so that number itself can replace it.
     if delta is not None:
         rounds = math.ceil(float(weight.sum()) / problem.actions.max_size())
         stopping = make_stopping(threshold, mine, _one(delta))
         validity = stopping.validity
         level = stopping.threshold.critical_value(rounds, 0)
-        if stopping.make_kernel is not None:  # the fees are part of what the value must exceed
+        if stopping.make_kernel is not None:  # penalties are part of what the value must exceed
             found = simulate_statistics(stopping, mine, mean, weight, scatter, best)
             value, level = _weighed(found, best, rival, level)
     answer, other = (tuple(sorted(order[list(arms_of(one))].tolist())) for one in (best, rival))
@@ -239,7 +282,7 @@ def evidence(
 def _weighed(
     found: tuple[ProblemKernel, Statistics, RoundState], best: Floats, rival: Floats, level: float
 ) -> DisplayEvidence:
-    """Against the rival that is weakest after fees, which is written."""
+    """Write the rival with the least evidence after penalties; return its evidence."""
     problem, stats, state = found
     less, other = float(state.evidence[0]), np.zeros(best.size)
     with own_errors():
@@ -249,7 +292,7 @@ def _weighed(
 
 
 def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) -> Floats:
-    """How many values each arm has, or what stands for that."""
+    """Return the number of values of each arm, or the weights given instead."""
     if (counts is None) == (weights is None):
         raise InputError(
             "counts-or-weights",
@@ -285,6 +328,7 @@ def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) ->
 
 
 def _one(delta: Any) -> list[float]:
+    """Return a list with the only delta."""
     deltas = check_deltas(delta)
     if len(deltas) > 1:
         what = "one number, such as 0.05"

@@ -1,4 +1,4 @@
-"""Where a run stops that knows the means and plays the optimal allocation."""
+"""Stopping times of a run that knows the means and plays the optimal allocation."""
 
 import math
 from collections.abc import Callable
@@ -14,8 +14,9 @@ from .complexity import Complexity
 
 
 def root(passed: Callable[[float], bool]) -> float:
-    """The least t, to within half a round, at which a condition holds that holds from some t on;
-    infinity beyond 1e300.
+    """Return the least t, to within half a round, at which a condition begins to hold.
+
+    The condition must hold from some t on. The result is infinite if that t exceeds 1e300.
     """
     left, right = 1.0, 2.0
     while not passed(right):
@@ -43,9 +44,26 @@ def simulate_statistics(
     best: Floats,
     steady: bool = False,
 ) -> tuple[ProblemKernel, Statistics, RoundState]:
-    """A game whose judge has seen `counts` values per arm with these means and standard deviations,
-    and what it says of an answer. steady: the arms were played at these rates from the beginning;
-    else nobody knows, and values have no weights (`round.balance`).
+    """Evaluate a stopping rule at given counts, means and standard deviations.
+
+    Parameters
+    ----------
+    stopping : Stopping
+        The stopping rule.
+    problem : Problem
+        The problem, as a maximisation.
+    mean, counts, spread : numpy.ndarray, shape (d,)
+        Sample mean, number of values and standard deviation of each arm.
+    best : numpy.ndarray, shape (d,)
+        Indicator of the answer whose evidence is computed.
+    steady : bool
+        Whether the arms were played at these rates from the beginning. Otherwise the order of plays
+        is unknown, and values have no weights (`add_weighted`).
+
+    Returns
+    -------
+    tuple of (ProblemKernel, Statistics, RoundState)
+        The state after the evaluation; ``state.evidence[0]`` is the evidence for the answer.
     """
     stats, (rival, alternative, action) = (
         blank(problem.d, problem.rewards.variance_groups(problem.d)),
@@ -63,7 +81,7 @@ def simulate_statistics(
         stats.weighted_sums[1, known] = total * total / counts[known]
     kernel = stopping.on(problem.kernel(), stats)
     kernel.rewards.update_variance(stats)
-    for stats.n_rounds[0] in (1, 2):  # the second time the rival is known
+    for stats.n_rounds[0] in (1, 2):  # in the second round the rival is known
         state.evidence[0] = kernel.stopping.evaluate(kernel, stats, state)
     return kernel, stats, state
 
@@ -77,25 +95,25 @@ def stopping_kernel_for(
     best: Floats,
     steady: bool = False,
 ) -> float:
-    """The evidence for an answer, as `simulate_statistics` has it."""
+    """Return the evidence for an answer; see `simulate_statistics`."""
     kernel, stats, state = simulate_statistics(
         stopping, problem, mean, counts, spread, best, steady
     )
     value = float(state.evidence[0])
     if value == math.inf:
         return value
-    # while nothing can stop, what a judge says may be more than the evidence
+    # A stopping rule may return more than the evidence while nothing can stop.
     return min(value, kernel.stopping.evidence_against(kernel, stats, best, state.rival))
 
 
 def oracle_stopping_time(
     stopping: Stopping, problem: Problem, means: Floats, solved: Complexity, index: int = 0
 ) -> float:
-    """Where a run stops that knows the means and plays the optimal allocation: t = beta(t,
-    delta)/D_nu; NaN if the test is another, or plays have levels of their own.
+    """Return the stopping time of a run that knows the means and plays the optimal allocation.
 
-    Fees weigh on arms with few values, which that allocation may have: with fees, a share of the
-    covering is mixed in, the best of `ASIDE`.
+    This is t = beta(t, delta)/D_nu. It is NaN if the evidence is not a likelihood ratio or if there
+    are batch effects. Penalties weigh on arms with few values, which that allocation may have; with
+    penalties, a share of the covering is mixed in, the best one of `ASIDE`.
     """
     if not stopping.likelihood or problem.rewards.has_batch_effect():
         return math.nan

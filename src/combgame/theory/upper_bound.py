@@ -1,10 +1,10 @@
 """Theorem 3 of the paper with all its constants: E[tau_delta] <= T_0(delta) + 2 e d / c^2.
 
-T_0(delta) = max {t: t <= beta(t, delta) / D_nu + C_nu (R_t + h(t))}, with C_nu, h(t) and what they
-are made of as in the paper's appendix on the stopping time, for independent Gaussian values and
-means in a box M, b = 1. One constant is not the printed one: ch(x, y) = inf_u d(u, x) + d(u, y) is
-(x - y)^2 / (4 sigma^2), at u halfway, where the text ends in 8 sigma^2. R_t is the bound on the
-learner's regret (`LearnerBase.regret_bound`), at the largest rewards that the paper's lemma on
+T_0(delta) = max {t: t <= beta(t, delta) / D_nu + C_nu (R_t + h(t))}, where C_nu, h(t) and their
+terms are those of the paper's appendix on the stopping time, for independent Gaussian values and
+means in a box M, with b = 1. One constant is not the printed one: ch(x, y) = inf_u d(u, x) + d(u,
+y) is (x - y)^2 / (4 sigma^2), at u halfway, where the text ends in 8 sigma^2. R_t is the bound on
+the learner's regret (`LearnerBase.regret_bound`) at the largest rewards that the paper's lemma on
 ||r_t|| allows: max(f(t), D_M) per arm.
 """
 
@@ -27,28 +27,56 @@ from ..structures import PolytopeGeometry
 from .complexity import complexity
 from .stopping_time import root
 
-OF_TIME = ("proved", "gaussian", "sub-gaussian", "stylised")  # thresholds that are a beta(t, delta)
+OF_TIME = ("proved", "gaussian", "sub-gaussian", "stylised")  # functions beta(t, delta)
 B = 1.0
 SHARE = 1.0 / (3.0 * (1.0 + B))  # C_b: f(t_b) / f(t) is at least this
 
 
 @dataclass(frozen=True)
 class UpperBound:
-    """The constants of Theorem 3 for a learner on an instance, and its terms as functions of t."""
+    r"""The constants of Theorem 3 for a learner on an instance, and its terms as functions of t.
+
+    Attributes
+    ----------
+    learner : LearnerBase
+        The learner whose regret bound is used.
+    geometry : PolytopeGeometry
+        Geometry of the action polytope.
+    arms : int
+        d, the number of arms.
+    largest : int
+        K, the size of the largest action.
+    actions, answers : float
+        Number of actions and of answers.
+    variance : float
+        The largest :math:`\sigma_a^2`.
+    time : float
+        :math:`1/D_\nu`.
+    chernoff : float
+        :math:`\epsilon_\nu`.
+    lipschitz : float
+        :math:`L_M`, the Lipschitz constant of :math:`x \mapsto d_{KL}(x, y)` on M.
+    width : float
+        :math:`D_M`, the largest :math:`\|d_{KL}(\phi, \lambda)\|_1` on M.
+    c : float
+        Constant of the exploration bonus.
+    threshold : Threshold
+        The threshold :math:`\beta(t, \delta)`.
+    """
 
     learner: LearnerBase
     geometry: PolytopeGeometry
-    arms: int  # d
-    largest: int  # K
-    actions: float  # |A|
-    answers: float  # |I|
-    variance: float  # the largest sigma_a^2
-    time: float  # 1 / D_nu
-    chernoff: float  # epsilon_nu
-    lipschitz: float  # L_M, of x -> d_KL(x, y) on M
-    width: float  # D_M, the largest ||d_KL(phi, lambda)||_1 on M
+    arms: int
+    largest: int
+    actions: float
+    answers: float
+    variance: float
+    time: float
+    chernoff: float
+    lipschitz: float
+    width: float
     c: float
-    threshold: Any  # the part with the verb level(t, which)
+    threshold: Any
 
     @property
     def constant(self) -> float:
@@ -56,11 +84,11 @@ class UpperBound:
         return self.time + 2.0 * (self.answers - 1.0) / (SHARE * self.chernoff)
 
     def bonus(self, t: float) -> float:
-        """f(t)."""
+        """Return the exploration bonus f(t)."""
         return max(theory_bonus(B, self.c).bonus_at(max(t, 2.0)), 0.0)  # type: ignore[arg-type]
 
     def regret(self, t: float) -> float:
-        """R_t, at most."""
+        """Return an upper bound on R_t."""
         most = max(self.bonus(t), self.width)
         wide = self.largest * most
         return self.learner.regret_bound(
@@ -77,23 +105,23 @@ class UpperBound:
         )
 
     def ratios(self, t: float) -> float:
-        """sum_s <w~_s, 1 / N~_{s-1}>, at most."""
+        """Return an upper bound on sum_s <w~_s, 1 / N~_{s-1}>."""
         d = self.arms
         return d * self.actions**2 + 2.0 * d * math.log(max(t * self.largest / d, 1.0))
 
     def roots(self, t: float) -> float:
-        """sum_s <w~_s, 1 / sqrt(N~_{s-1})>, at most."""
+        """Return an upper bound on sum_s <w~_s, 1 / sqrt(N~_{s-1})>."""
         d = self.arms
         return d * self.actions**2 + 2.0 * math.sqrt(2.0 * d * t * self.largest)
 
     def slack(self, t: float) -> float:
-        """sum_s <w~_s, C_s>, at most: what optimism costs."""
+        """Return an upper bound on sum_s <w~_s, C_s>, the cost of optimism."""
         f = self.bonus(t)
         drift = 2.0 * self.lipschitz * math.sqrt(2.0 * self.variance * f)
         return f * self.ratios(t) + drift * self.roots(t)
 
     def correct(self, t: float) -> float:
-        """c_t: of the rounds in which the answer is right."""
+        """Return c_t, the term of the rounds in which the answer is right."""
         f = self.bonus(t)
         drift = self.lipschitz * math.sqrt(2.0 * self.variance * f)
         return (
@@ -104,13 +132,13 @@ class UpperBound:
         )
 
     def approximation(self, t: float) -> float:
-        """h(t)."""
+        """Return h(t)."""
         wrong = 2.0 / (SHARE * self.chernoff)
         wrong *= self.slack(t) + self.bonus(t) * self.ratios(t)
         return (self.correct(t) * self.time + 2.0 * math.sqrt(t) + 1.0 + wrong) / self.constant
 
     def critical_value(self, t: float) -> float:
-        """beta(t, delta)."""
+        """Return beta(t, delta)."""
         return float(self.threshold.critical_value(t, 0))
 
     @property
@@ -125,7 +153,7 @@ class UpperBound:
 
     @property
     def rounds(self) -> float:
-        """What E[tau_delta] is at most."""
+        """The upper bound on E[tau_delta]."""
         return self.last + 2.0 * math.e * self.arms / self.c**2
 
 
@@ -139,13 +167,44 @@ def upper_bound(
     bounds: tuple[float, float] = (0.0, 1.0),
     c: float = 1.0,
 ) -> UpperBound:
-    """Theorem 3 on an instance: of CombGame with the learner of `rule`, C-tracking and the
-    theorem's exploration bonus, whatever bonus the rule has. bounds: the box M, where the problem
-    has none; c: of that bonus.
+    """Evaluate Theorem 3 of the paper on an instance.
 
-    For AdaHedge all constants are stated. Hedge's regret is that of a horizon known in advance, and
-    LLOO's and OFW's are orders of magnitude, with the constant 1: their figures are no more.
+    The theorem is on CombGame with the learner of `rule`, C-tracking and the theorem's exploration
+    bonus, whatever bonus the rule has.
 
+    Parameters
+    ----------
+    problem : Problem
+        A problem with Gaussian rewards of known sigma.
+    means : array_like, shape (d,)
+        The true means.
+    rule : str or RuleBase, default="adahedge"
+        A CombGame rule whose learner has a regret bound and plays first.
+    delta : float, default=0.1
+        Error probability.
+    threshold : {"proved", "gaussian", "sub-gaussian", "stylised"}, default="proved"
+        Name of a threshold that is a function of t and delta.
+    bounds : (float, float), default=(0.0, 1.0)
+        The box M, for arms whose means the problem does not bound.
+    c : float, default=1.0
+        Constant of the exploration bonus.
+
+    Returns
+    -------
+    UpperBound
+        The constants; ``rounds`` is the bound on the expected stopping time.
+
+    Raises
+    ------
+    InputError
+        If the theorem does not cover the rule or the rewards, or an argument is not valid.
+
+    Notes ----- For AdaHedge all constants are stated. The regret of Hedge is that of a horizon
+    known in advance, and those of LLOO and OFW are orders of magnitude, with the constant 1; so are
+    their bounds.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     >>> bound = upper_bound(problem, [0.3, 0.29, 0.28, 0.23, 0.2], rule="adahedge")
@@ -231,8 +290,9 @@ def _is_box(bounds: Any) -> bool:
 
 
 def _chernoff(truth: Any, sigma: Any, best: set[int], rival: set[int]) -> float:
-    """The least over means at which `rival` is as good of max_a ch(lambda_a, mu_a): all arms in
-    which they differ move as far, in units of their sigma.
+    """Return the least, over means at which `rival` is as good, of max_a ch(lambda_a, mu_a).
+
+    At the minimum all arms in which the answers differ move equally far in units of their sigma.
 
     ch(x, y) = inf_u d(u, x) + d(u, y) = (x - y)^2 / (4 sigma^2). The text prints 8 sigma^2, which
     is half of its own definition. The proof needs no such half: where the leader is wrong, x = mu_a

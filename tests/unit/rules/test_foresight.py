@@ -14,10 +14,9 @@ from combgame.engine.round import update_recommendation
 from combgame.engine.state import RoundState
 from combgame.rules import frank_wolfe
 from combgame.simulation.runner import InitialState, Run
-from combgame.stopping._penalty_forecast import LEAST, LONGEST
 from combgame.stopping.base import NEVER
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
-from combgame.stopping.mixture_pairs import height
+from combgame.stopping.mixture_pairs import LEAST, LONGEST, height
 from combgame.stopping.registry import make_stopping
 
 MEANS = np.array([0.5, 0.46, 0.4, 0.35, 0.2])

@@ -1,13 +1,10 @@
-"""combgame study create | ask | tell | observe | fail | retract | extend | stop | status |
-decision | export | plot | report | replay | copy | list.
-"""
+"""The commands of `combgame study`."""
 
 from collections.abc import Callable
 
 import typer
 
 from . import rounds, storage, views
-from . import rounds as changes
 
 app = typer.Typer(
     help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as "
@@ -25,9 +22,9 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     rounds.tell,
     rounds.observe,
     rounds.fail,
-    changes.retract,
-    changes.extend,
-    changes.stop,
+    rounds.retract,
+    rounds.extend,
+    rounds.stop,
     views.status,
     views.decision,
     views.export,

@@ -1,4 +1,4 @@
-"""What the commands of studies share: their options, opening a study, exit codes."""
+"""Options, exit codes and functions that the commands of studies share."""
 
 import os
 import shlex
@@ -45,19 +45,20 @@ Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it is kept.")]
 Number = Annotated[int, typer.Argument(help="The round.")]
 
 
-put = partial(options.put, indent=None)  # one line, also where a program watches
+put = partial(options.put, indent=None)  # one line, for programs that read line by line
 
 
 @contextmanager
 def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
-    # for what is advised, also when it cannot be opened
+    """Open the study of a command."""
+    # before the study is opened, so that hints in its errors have the name
     SHELL.study, SHELL.named = name or the_only(storage), name is not None
     with open_study(storage, SHELL.study, client or whoami()) as study:
         yield study
 
 
 def open_study(storage: str, name: str, client: str | None = None) -> Any:
-    """A study of a storage or of a service."""
+    """Open a study of a storage or of a service."""
     if is_service(storage):
         return service(storage).open(name, client=client)
     from ...lab.study import Study
@@ -66,12 +67,14 @@ def open_study(storage: str, name: str, client: str | None = None) -> Any:
 
 
 def is_service(storage: str) -> bool:
+    """Return True for the URL of a service."""
     return storage.startswith(("http://", "https://"))
 
 
 def service(url: str) -> Any:
-    """What COMBGAME_TOKEN says is sent to it: a token has no place in a URL or among options,
-    which everybody sees.
+    """Connect to a service with the token in COMBGAME_TOKEN.
+
+    URLs and options are visible to other users of the machine, so a token must not be among them.
     """
     from ...lab.client import Client
 
@@ -79,10 +82,11 @@ def service(url: str) -> Any:
 
 
 def names_in(storage: str) -> list[str]:
+    """Return the names of the studies in a storage or a service."""
     if is_service(storage):
         with service(storage) as there:
             return list(there.list())
-    from ...storage.open import open_storage
+    from ...storage.base import open_storage
 
     storing: Any = open_storage(storage, "", 30.0)
     try:
@@ -92,7 +96,7 @@ def names_in(storage: str) -> list[str]:
 
 
 def the_only(storage: str) -> str:
-    """The study that is meant if none is named."""
+    """Return the name of the study that is meant if none is named."""
     names = names_in(storage)
     if len(names) > 1:
         raise InputError(
@@ -105,11 +109,12 @@ def the_only(storage: str) -> str:
 
 
 def named(name: str) -> str:
+    """Return the option --name for a hint, if it is needed."""
     return "" if name == "study" and not SHELL.named else f" --name {shlex.quote(name)}"
 
 
 def whoami() -> str:
-    """user@host: on the command line everybody is somebody."""
+    """Return user@host, the default client on the command line."""
     import getpass
     import platform
 
@@ -120,11 +125,12 @@ def whoami() -> str:
 
 
 def leave(state: str) -> None:
+    """Exit with the code of a study that has stopped."""
     if state != "running":
         raise typer.Exit(CERTIFIED if state == "certified" else STOPPED)
 
 
 def looked(study: Any) -> tuple[Any, Any]:
-    """Its status and its decision at one moment."""
+    """Return the status and the decision of a study at one moment."""
     with study.moment() as now:
         return now.status, now.decision

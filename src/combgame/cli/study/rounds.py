@@ -1,9 +1,10 @@
-"""combgame study ask | tell | observe | fail: the rounds, and what came out of them.
+"""combgame study ask | tell | observe | fail | retract | extend | stop.
 
-combgame study retract | extend | stop: what is changed by hand.
+The checks of tables keep values from being lost and from counting twice.
 """
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +12,19 @@ import typer
 
 from ..._display.files import save
 from ..._display.text import count
-from ...errors import invalid_argument
+from ...errors import CombGameError, InputError, StoreError, error_from, invalid_argument
 from ...lab.corrections import correction_note
-from ...lab.exports import write_sheet
-from ...lab.inputs import Todo, check_todo
+from ...lab.exports import read_sheet, write_sheet, write_workbook
+from ...lab.inputs import (
+    Todo,
+    check_todo,
+    fingerprints,
+    is_probably_chance,
+    read_values,
+    repeated_round,
+)
 from ...lab.round import gaps, pulls
+from ...tables import ParsedTable
 from .._common import SHELL, AsJson, say
 from ._common import (
     NOTHING,
@@ -30,7 +39,19 @@ from ._common import (
     opened,
     put,
 )
-from .sheets import Again, Decimal, Sep, check_repeats, check_whole, spare, table, taken
+
+Sep = Annotated[
+    str | None,
+    typer.Option(help="What stands between cells: comma, semicolon, tab.", show_default="detected"),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(help="The decimal mark of numbers: . or a comma.", show_default="detected"),
+]
+Again = Annotated[
+    bool,
+    typer.Option("--again", help="Values that seem to be there twice were measured twice."),
+]
 
 
 def retract(
@@ -42,7 +63,7 @@ def retract(
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what was told of a round, or of an arm."""
+    """Take back the results of a round, or of an arm."""
     with opened(storage, name, client) as study:
         which = arm if arm is None or study.problem.names or not arm.isdigit() else int(arm)
         study.retract(round, reason, arm=which)
@@ -88,7 +109,7 @@ def extend(
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
-    """More rounds, or more time, also after the old ones have run out."""
+    """Allow more rounds, or more time, also after the old ones have run out."""
     most: Any = max_rounds
     if max_rounds is not None:
         if max_rounds != "none" and not max_rounds.isdecimal():
@@ -102,7 +123,7 @@ def extend(
                 "max_rounds": max_rounds,
                 "deadline": deadline,
                 "state": status.state,
-                "next": status.next.to_data(SHELL),
+                "next": status.next_step.to_data(SHELL),
             },
             f"extended: {status.next_step.render(SHELL)}",
             as_json,
@@ -151,7 +172,7 @@ def ask(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What to measure next, as a table to be filled in."""
+    """Ask what to measure next, as a table to be filled in."""
     with opened(storage, name, client) as study:
         if out is not None and not force:
             spare(out, study)
@@ -204,8 +225,9 @@ def tell(
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what came out: all of the table, or, if anything in it is refused, nothing. The same
-    table again is harmless.
+    """Tell what came out: all of the table, or, if anything in it is refused, nothing.
+
+    The same table again is harmless.
     """
     with opened(storage, name, client) as study:
         read = taken(file, study, True, sep, decimal, again)
@@ -262,29 +284,30 @@ def tell(
 
 
 def complete(value: Any) -> bool:
-    """Whether nothing of a value, or of replicates, is still to come."""
+    """Return True if no replicate of a value is still to come."""
     return value is not None and not (isinstance(value, list) and None in value)
 
 
 def warnings(status: Any, decision: Any) -> list[str]:
-    """What to look at before relying on the answer, whoever told it."""
+    """Return the warnings to check before relying on the answer."""
     certified = decision is not None and decision.certified
     single = (
         [one for one in decision.assumptions if one.code == "single-values"] if certified else []
     )
-    return [one.render(SHELL) for one in [*status.doubts, *single]]
+    return [one.render(SHELL) for one in [*status.outliers, *single]]
 
 
 def standing(status: Any) -> dict[str, Any]:
-    """Where a study stands now, for programs."""
-    doubts = [one.to_dict(SHELL) for one in status.doubts]
-    return {"state": status.state, "next": status.next.to_data(SHELL), "doubts": doubts}
+    """Return the state of a study for programs."""
+    doubts = [one.to_dict(SHELL) for one in status.outliers]
+    return {"state": status.state, "next": status.next_step.to_data(SHELL), "doubts": doubts}
 
 
 def summary(
     stored: list[int], already: list[int], values: int, missing: int, blank: list[int]
 ) -> str:
-    """
+    """Return a summary of what was stored.
+
     >>> summary([1, 2], [3], 6, 1, [])
     '2 rounds, 6 values stored; 1 round was there already; 1 value missing.'
     """
@@ -330,7 +353,7 @@ def observe(
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
-    """Data that were measured outside the study."""
+    """Add data that were measured outside the study."""
     with opened(storage, name, client) as study:
         read = taken(file, study, False, sep, decimal, allow_duplicates)
         number = study.observe(
@@ -359,11 +382,122 @@ def fail(
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
-    """A round did not work; it is asked again."""
+    """Report that a round did not work; it is asked again."""
     with opened(storage, name, client) as study:
         study.fail(round, reason, retry=not give_up)
         put(
             {"round": round, "retry": not give_up},
             f"round {round} is {'given up' if give_up else 'asked again'}.",
             as_json,
+        )
+
+
+# ---- the tables that `ask` writes and `tell` reads
+
+
+def table(rounds: Any, study: str, out: Path) -> str | bytes:
+    """Return the table to fill in, in the format of the file's ending."""
+    if out.suffix.lower() == ".xlsx":
+        return write_workbook(rounds, study)
+    return write_sheet(rounds, study, "\t" if out.suffix.lower() in (".tsv", ".tab") else ",")
+
+
+def taken(
+    path: Path,
+    study: Any,
+    rounds: bool,
+    sep: str | None,
+    decimal: str | None,
+    again: bool,
+) -> ParsedTable:
+    """Read a table, and report its format unless it is the one that `ask` writes."""
+    sheet = read_sheet(path, study.problem, study.name, rounds, sep, decimal)
+    if not sheet.form.plain:
+        say(f"{path}: {sheet.form.sentence.render(SHELL)}")
+    if sheet.repeated is not None and not again:
+        raise error_from(InputError, sheet.repeated.with_context("{path}", path=str(path)))
+    return sheet
+
+
+def check_repeats(study: Any, sheet: Mapping[int, Mapping[int, Any]]) -> None:
+    """Refuse a round with exactly the values of another: most likely it is the other's table."""
+    entries = {
+        number: read_values(study.problem, values, round=number)
+        for number, values in sorted(sheet.items())
+    }
+    if all(is_probably_chance(study.problem, values) for values in entries.values()):
+        return
+    with study.moment(history=True) as now:
+        before = fingerprints(one for one in now.events if one.round not in entries)
+    error = repeated_round(study.problem, entries, before)
+    if error is not None:
+        raise error
+
+
+def spare(path: Path, study: Any) -> None:
+    """Refuse to overwrite values that were not told, and files that are no table of this study."""
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        try:
+            sheet = read_sheet(path, study.problem, study.name).values
+        except CombGameError as error:
+            if error.code != "ambiguous-number":
+                raise
+            # only whether cells have a value matters here
+            sheet = read_sheet(path, study.problem, study.name, decimal=",").values
+    except CombGameError as error:
+        raise StoreError(
+            "no-table",
+            "{path} is there already, and is no table of this study ({why})",
+            remedy="move it, or name another --out, or --force to overwrite it",
+            path=str(path),
+            why=error.sentence,
+        ) from None
+    left = {one.id: one.remaining for one in study.pending}
+    for number, values in sheet.items():
+        if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
+            raise StoreError(
+                "values-not-told",
+                "{path} has values of round {round} that were not told",
+                remedy="`combgame study tell {path}{named}` first, or name another --out, or "
+                "--force to overwrite it",
+                path=str(path),
+                round=number,
+                named=named(study.name),
+            )
+
+
+def check_whole(
+    path: Path, sheet: ParsedTable, left: dict[int, tuple[int, ...]], problem: Any
+) -> None:
+    """Refuse a table that was cut off."""
+    cut = [
+        (number, arm)
+        for number, values in sheet.values.items()
+        for arm in left.get(number, ())
+        if arm not in values and not sheet.form.wide
+    ]
+    if cut:
+        (number, arm), *rest = cut
+        text = "{path}: the table is incomplete: round {round} has no line for {arm}"
+        if rest:
+            text += " ({more} more {more:is|are} missing)"
+        raise InputError(
+            "line-missing",
+            text,
+            remedy="give the whole table (a blank value is missing), or --partial if the rest is "
+            "still to come",
+            path=str(path),
+            round=number,
+            arm=problem.label([arm]),
+            more=len(rest),
+        )
+    if not sheet.whole:
+        raise InputError(
+            "no-newline",
+            "{path}: the table is incomplete: its last line has no newline at its end, as if it "
+            "were cut off",
+            remedy="end it with one if it is whole, or --partial if the rest is still to come",
+            path=str(path),
         )

@@ -1,4 +1,4 @@
-"""combgame study create | list | copy: the studies in a storage."""
+"""The commands `combgame study create | list | copy`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,7 +76,7 @@ def create(
     if end is not None and end <= clock.now() and if_exists != "resume":
         raise past(deadline)
     problem = read_problem(file)[0]
-    if source is not None:  # before anything is made
+    if source is not None:  # checked before the study is created
         with open_study(storage, source) as old:
             check_fits(old.problem, problem, [one.id for one in old.pending])
     here: dict[str, Any] = {}
@@ -117,11 +117,12 @@ File = Annotated[
 
 
 def copy(source: File, destination: File, as_json: AsJson = False) -> None:
-    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal
-    beside it.) Overwrites nothing.
+    """Copy a file of studies while others write to it.
+
+    (`cp` would leave out what is in the -wal beside it.) Overwrites nothing.
     """
+    from ...storage.base import open_storage
     from ...storage.files import path_of
-    from ...storage.open import open_storage
     from ...storage.urls import url_of
 
     target = path_of(destination)
@@ -134,7 +135,7 @@ def copy(source: File, destination: File, as_json: AsJson = False) -> None:
 
 
 def listed(storage: Where, as_json: AsJson = False) -> None:
-    """The studies in a storage."""
+    """List the studies in a storage."""
     studies = []
     for one in names_in(storage):
         try:

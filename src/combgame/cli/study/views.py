@@ -1,4 +1,4 @@
-"""combgame study status | decision | export | plot | report | replay: what only looks."""
+"""The commands `combgame study status | decision | export | plot | report | replay`."""
 
 import time
 from pathlib import Path
@@ -10,9 +10,9 @@ from ..._messages import Message
 from .._common import SHELL, AsJson, ShellRenderer, echo
 from ._common import DIFFERS, Name, Where, leave, looked, opened, put
 
-BELOW = ShellRenderer(decision_says="below is")  # where the decision follows
-RUNS = 20  # of a plan that must be simulated
-UNLIMITED = 10**6  # rounds of such a run
+BELOW = ShellRenderer(decision_says="below is")  # for a status that the decision follows
+RUNS = 20  # runs of a plan that must be simulated
+UNLIMITED = 10**6  # maximal rounds of such a run
 
 
 def status(
@@ -24,7 +24,7 @@ def status(
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     as_json: AsJson = False,
 ) -> None:
-    """Where it stands, and what to do next; when it has stopped, why."""
+    """Show where the study stands, and what to do next; when it has stopped, why."""
     with opened(storage, name) as study:
         before = None
         while True:
@@ -47,7 +47,7 @@ def status(
 
 
 def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None:
-    """The answer, and why it stopped; while it runs, that there is none yet, and what to do."""
+    """Show the answer and why the study stopped; while it runs, what to do next."""
     with opened(storage, name) as study:
         now, made = looked(study)
         data = {
@@ -57,7 +57,9 @@ def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None
         }
         said = Message("no-decision", "There is no decision yet: {name} still runs", name=now.name)
         text = (
-            f"{said.render(SHELL)} {now.next.render(SHELL)}" if made is None else made.render(SHELL)
+            f"{said.render(SHELL)} {now.next_step.render(SHELL)}"
+            if made is None
+            else made.render(SHELL)
         )
         put(data, text, as_json)
         leave(now.state)
@@ -78,7 +80,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The study as a table (CSV), or all of it (JSON)."""
+    """Export the study as a table (CSV), or all of it (JSON)."""
     with opened(storage, name) as study, study.moment(history=True) as now:
         if out is not None:
             anew = replaced(out)
@@ -110,7 +112,7 @@ def plot(
     show: Show = False,
     as_json: AsJson = False,
 ) -> None:
-    """A picture of the study, as PNG and SVG, here or where --out says."""
+    """Draw the study, as PNG and SVG, here or where --out says."""
     from ..._display.plotting import save
 
     with opened(storage, name) as study:
@@ -143,8 +145,9 @@ def report(
     show: Show = False,
     as_json: AsJson = False,
 ) -> None:
-    """A page to hand on: the decision, pictures, assumptions, every round and who measured it. One
-    file, which can be printed.
+    """Write a page to hand on, one file, which can be printed.
+
+    It has the decision, pictures, assumptions, every round and who measured it.
     """
     with opened(storage, name) as study, study.moment(history=True) as now:
         out = out or Path(file_name(study.name, "report") + ".html")
@@ -157,13 +160,14 @@ def report(
 
 
 def replaced(*paths: Path) -> str:
-    """What is said of files that are there already, before they are written."""
+    """Return a note if files are about to be overwritten."""
     return ", in the place of what was there" if any(one.exists() for one in paths) else ""
 
 
 def _planned(file: Path, settings: dict[str, Any]) -> Any:
-    """The plan of a study that is made like this one. Where plays have levels of their own, only
-    simulated runs know how long it takes.
+    """Return the plan of a study with these settings.
+
+    With batch effects, only simulated runs can predict the number of rounds.
     """
     from ...simulation.plan import plan
     from .._common import supposed
@@ -182,7 +186,8 @@ def _planned(file: Path, settings: dict[str, Any]) -> Any:
 
 
 def file_name(study: str, kind: str) -> str:
-    """
+    """Return the name of a file for a study, without special characters.
+
     >>> file_name("plate 7/b", "report"), file_name("///", "evidence")
     ('plate-7-b-report', 'study-evidence')
     """

@@ -1,4 +1,4 @@
-"""Everybody's rules side by side, on the instances of the literature, under one stopping rule."""
+"""Comparison of rules on the instances of the literature under one stopping rule."""
 
 from .contest import RULES, Benchmark, contest
 from .report import bench

@@ -1,7 +1,4 @@
-"""Who meets whom: rules x instances as a campaign, and who cannot take part where.
-
-Parts of one's own, by their names: what a shell can say of them.
-"""
+"""The campaign of rules on instances, and the import of the user's rules by name."""
 
 import importlib
 import math
@@ -23,16 +20,14 @@ from ..instances import PublishedInstance, suite
 
 BUDGETED = ("csar",)  # rules for a fixed number of rounds
 RULES = tuple(name for name in PRESETS if name not in BUDGETED)
-CAP = 100.0  # runs are given up after this many characteristic times, at least SHORTEST rounds
+CAP = 100.0  # runs are truncated after this many characteristic times, at least SHORTEST rounds
 SHORTEST = 1000
-ENUMERATED = (
-    20_000  # actions that a learner on the simplex, which looks at each every round, may have
-)
+ENUMERATED = 20_000  # largest number of actions for learners that visit each of them every round
 OVER = "it looks at every action in every round, and there are more than {:,}"
 
 
 class Excluded(NamedTuple):
-    """A rule that cannot take part on an instance, and why."""
+    """A rule that cannot be played on an instance, and the reason."""
 
     rule: str
     instance: str
@@ -40,13 +35,29 @@ class Excluded(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """A campaign of rules on instances."""
+    """A campaign of rules on instances.
+
+    Attributes
+    ----------
+    campaign : Campaign
+        The configurations.
+    suite : str
+        Name of the suite of instances.
+    instances : tuple of PublishedInstance
+        The instances.
+    rules : tuple of str
+        Labels of the rules.
+    mine : str or None
+        Label of the user's rule.
+    absent : tuple of Excluded
+        Rules that cannot be played on an instance.
+    """
 
     campaign: Campaign
     suite: str
     instances: tuple[PublishedInstance, ...]
     rules: tuple[str, ...]
-    mine: str | None  # the label of the user's rule
+    mine: str | None
     absent: tuple[Excluded, ...]
 
 
@@ -61,8 +72,36 @@ def contest(
     threshold: str | StoppingBase = "stylised",
     instances: Sequence[PublishedInstance] | None = None,
 ) -> Benchmark:
-    """Some rules (all that there are) and one of the user's on the instances of a suite. instances:
-    these instead.
+    """Set up a comparison of rules on the instances of a suite.
+
+    Parameters
+    ----------
+    name : str, default="all"
+        Name of the suite.
+    rules : sequence of str, optional
+        Names of the rules. Defaults to all.
+    mine : RuleBase, optional
+        A rule of the user.
+    runs : int, default=300
+        Runs of each rule on each instance.
+    seed : int, default=0
+        Seed of the runs.
+    delta : float, default=0.1
+        Error probability.
+    threshold : str or StoppingBase, default="stylised"
+        Stopping rule of all rules.
+    instances : sequence of PublishedInstance, optional
+        Instances to use instead of those of the suite.
+
+    Returns
+    -------
+    Benchmark
+        The campaign, ready for `bench`.
+
+    Raises
+    ------
+    InputError
+        If a name is not known, or the user's rule cannot be played on an instance.
     """
     deltas = check_deltas(delta)
     if len(deltas) > 1:
@@ -111,14 +150,14 @@ def contest(
 
 
 def cap(instance: PublishedInstance) -> int:
-    """How many rounds a run may take: two digits of CAP characteristic times."""
+    """Return the maximal number of rounds: CAP characteristic times, rounded to two digits."""
     most = max(CAP * instance.time, SHORTEST)
     scale = 10 ** (math.floor(math.log10(most)) - 1)
     return int(math.ceil(most / scale) * scale)
 
 
 def _misfit(configuration: Configuration) -> str | None:
-    """Why a rule cannot be played somewhere; None if it can."""
+    """Return why a rule cannot be played on an instance; None if it can."""
     size = configuration.instance.problem.actions.n_sets()
     if getattr(getattr(configuration.rule, "learner", None), "enumerates_actions", False):
         return None if size is not None and size <= ENUMERATED else OVER.format(ENUMERATED)
@@ -130,13 +169,13 @@ def _misfit(configuration: Configuration) -> str | None:
 
 
 def imported_rule(path: str) -> RuleBase:
-    """The rule that "module:Rule" names: an object, or a class that needs no arguments."""
+    """Import the rule "module:Rule": an object, or a class that needs no arguments."""
     made = _made("mine", path, "bind", "a rule, a class that derives from RuleBase")
     return make_rule(made)
 
 
 def imported_threshold(name: str) -> str | StoppingBase:
-    """The stopping rule that "module:Stopping" names, likewise; a plain name stands for itself."""
+    """Import the stopping rule "module:Stopping"; a plain name is returned as it is."""
     if ":" not in name:
         return name
     made: StoppingBase = _made(
@@ -146,13 +185,13 @@ def imported_threshold(name: str) -> str | StoppingBase:
 
 
 def imported(what: str, module: str) -> ModuleType:
-    """A module that Python can import from here."""
+    """Import a module, also from the working directory."""
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.append(here)  # last: nothing else is to come from there
+        sys.path.append(here)  # last, so that the directory hides no other module
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # a module of somebody else's may raise anything
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         raise InputError(
             "not-imported",
             "{what} = {module!r}: the module cannot be imported ({why})",
@@ -164,8 +203,9 @@ def imported(what: str, module: str) -> ModuleType:
 
 
 def _made(what: str, path: str, verb: str, kind: str) -> Any:
-    """The object that "module:Name" names, or one of the class that it names. verb: what its kind
-    has.
+    """Import the object "module:Name", or make one of the class of that name.
+
+    `verb` is an attribute that every object of its `kind` has.
     """
     module, _, name = path.partition(":")
     if not module or not name:

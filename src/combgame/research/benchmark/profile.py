@@ -1,5 +1,7 @@
-"""How far every rule is from the best one, instance by instance: a performance profile (Dolan and
-More, Mathematical Programming 2002).
+"""Performance profile: the ratio of every rule to the best rule, instance by instance.
+
+Dolan and More, *Benchmarking optimization software with performance profiles*, Mathematical
+Programming 2002.
 """
 
 import math
@@ -11,23 +13,36 @@ from scipy.special import stdtrit
 from ..._display.plotting import OTHERS, STYLES, figure, style
 
 Row = dict[str, Any]
-NEAR = 1.1  # within this of the best rule counts as tied with it
+NEAR = 1.1  # a rule within this factor of the best one counts as tied with it
 FACTORS = (1.0, 1.05, NEAR, 1.25, 1.5, 2.0, 3.0, 5.0)
-WIDEST = 5.0  # of the picture
-LEVEL = 0.025  # the probability of a wrong "yes", and of a wrong "no", on an instance
+WIDEST = 5.0  # largest factor in the picture
+LEVEL = 0.025  # probability of a wrong "yes", and of a wrong "no", on an instance
 
 
 class ProfileEntry(NamedTuple):
-    """A rule on an instance: its mean over the least mean there, and whether it is near the best:
-    "yes", "no", or "open" where the runs cannot tell.
+    """The result of a rule on an instance.
+
+    Attributes
+    ----------
+    instance, rule : str
+        Their names.
+    ratio : float
+        Mean number of rounds over the least mean on the instance: infinite if the rule cannot be
+        played there, a lower bound if runs were truncated.
+    capped : bool
+        True if runs were truncated.
+    verdict : {"yes", "no", "open"}
+        Verdict on being near the best rule; open if the runs cannot tell.
+    against : tuple of str
+        If the verdict is open, the rules from which this one cannot be distinguished.
     """
 
     instance: str
     rule: str
-    ratio: float  # infinite where it cannot take part; at least this where runs were capped
+    ratio: float
     capped: bool
     verdict: str
-    against: tuple[str, ...] = ()  # if it is open: the rules that it is not told apart from
+    against: tuple[str, ...] = ()
 
 
 def places(
@@ -35,8 +50,10 @@ def places(
     rules: Sequence[str],
     unmade: Collection[tuple[str, str]] = (),
 ) -> list[ProfileEntry]:
-    """Every rule on every instance. unmade: rules and instances whose runs have not been made yet.
-    What is not known of them is open, and so is whether anybody who looks near the best there is.
+    """Return the result of every rule on every instance.
+
+    Pairs of a rule and an instance in `unmade` have no runs yet. Their verdicts are open, and so
+    are those of rules that seem near the best one on such an instance.
 
     >>> one = {"instance": "a", "runs": 50, "standard_error": 0.1, "capped": 0}
     >>> rows = [{**one, "mean": 10.0, "rule": "x"}, {**one, "mean": 15.0, "rule": "y"}]
@@ -64,14 +81,16 @@ def places(
 
 
 def _near(row: Row, others: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
-    """Whether a rule's true mean is at most NEAR times that of the best, which is to say of every
-    other rule; if that is open, against whom.
+    """Test whether a rule's true mean is at most NEAR times that of every other rule.
 
-    "yes": it is beyond doubt for each of them. Whichever is the best, a wrong "yes" is then wrong
-    of that one, and has the probability LEVEL at most, however many there are (an
-    intersection-union test: Berger, Technometrics 1982). "no": it is refuted beyond doubt by one of
-    them, at LEVEL divided by their number. Means are taken as Student's, with the degrees of the
-    line that has fewer runs, and runs of different rules as independent.
+    Returns the verdict and, if it is open, the rules for which it is.
+
+    The verdict is "yes" if this is significant for each of the other rules. Whichever of them is
+    the best, a wrong "yes" is then wrong for that one, and its probability is at most LEVEL,
+    however many rules there are (an intersection-union test: Berger, Technometrics 1982). The
+    verdict is "no" if one of the other rules refutes it at LEVEL divided by their number. Means are
+    treated as Student's t, with the degrees of freedom of the rule that has fewer runs, and runs of
+    different rules as independent.
     """
     if row["capped"]:
         return "no", ()
@@ -91,25 +110,26 @@ def _near(row: Row, others: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
 
 
 def share(found: Sequence[ProfileEntry], rule: str, factor: float) -> float:
-    """The share of instances on which a rule is within a factor of the best one, of those that it
-    has been played on or cannot be; 0 if there are none yet.
+    """Return the share of instances on which a rule is within a factor of the best one.
+
+    Instances whose runs are still to be made do not count; the share is 0 if no others exist.
     """
     own = [one for one in found if one.rule == rule and not unplayed(one)]
     return sum(one.ratio <= factor and not one.capped for one in own) / max(len(own), 1)
 
 
 def unplayed(one: ProfileEntry) -> bool:
-    """Whether its runs are still to be made."""
+    """Return True if the runs of a result are still to be made."""
     return one.ratio == math.inf and one.verdict == "open"
 
 
 def ranked(found: Sequence[ProfileEntry], rules: Sequence[str]) -> list[str]:
-    """The rules, those that are near the best most often first."""
+    """Sort the rules by how often they are near the best one, most often first."""
     return sorted(rules, key=lambda rule: [-share(found, rule, one) for one in (NEAR, 1.5, 3.0)])
 
 
 def picture(found: Sequence[ProfileEntry], rules: Sequence[str], mine: str | None) -> Any:
-    """Share of instances against the factor, one step line per rule."""
+    """Draw the share of instances against the factor, one step line per rule."""
     made, axis = figure(width=7.2, height=4.6)
     others = [rule for rule in rules if rule not in STYLES]
     for rule in rules:

@@ -1,8 +1,6 @@
-"""The page of the bench, in Markdown and as one HTML file: everything on it is computed from the
-rows of the campaign.
+"""Run a benchmark and write its page, in Markdown and as one HTML file, with a table and a picture.
 
-The bench, run and written: a campaign file that resumes, a page in Markdown and in HTML, a table
-and a picture.
+The campaign file resumes where it ended, and everything on the page is computed from its rows.
 """
 
 import math
@@ -43,10 +41,12 @@ ALSO_HERE = {
     "CombGame-OFW (D-tracking)": "ofw",
     "uniform (cycling a list)": "uniform",
 }
-OURS = "frank-wolfe"  # the default rule of studies, which the page asks about
+OURS = "frank-wolfe"  # the default rule of studies, about which the page has a verdict
 
 
 class PageTable(NamedTuple):
+    """A table of the page with its title and a remark."""
+
     title: str
     said: str
     head: list[str]
@@ -55,7 +55,7 @@ class PageTable(NamedTuple):
 
 
 def tables(contest: Benchmark, rows: Sequence[Row]) -> list[PageTable]:
-    """All tables of the page."""
+    """Return all tables of the page."""
     found = progress(contest, rows)
     rules = ranked(found, contest.rules)
     return [
@@ -69,7 +69,7 @@ def tables(contest: Benchmark, rows: Sequence[Row]) -> list[PageTable]:
 
 
 def sentences(contest: Benchmark, rows: Sequence[Row]) -> list[str]:
-    """What the page begins with."""
+    """Return the text at the beginning of the page."""
     runs = {row["runs"] for row in rows}
     many = f"{min(runs):,}" if len(runs) == 1 else f"{min(runs):,} to {max(runs):,}"
     first, planned = rows[0], contest.campaign.configurations[0].runs
@@ -97,12 +97,12 @@ def sentences(contest: Benchmark, rows: Sequence[Row]) -> list[str]:
 
 
 def asked(contest: Benchmark) -> tuple[str, ...]:
-    """The rules whose place the page begins with."""
+    """Return the rules about which the page begins with a verdict."""
     return tuple(dict.fromkeys(str(one) for one in (contest.mine, OURS) if one in contest.rules))
 
 
 def comparison_verdict(found: Sequence[ProfileEntry], rule: str) -> str:
-    """On how many instances a rule is near the best one beyond doubt, and where it is not."""
+    """Describe on how many instances a rule is near the best one, and where it is not."""
     own = [one for one in found if one.rule == rule]
     said = {word: [one for one in own if one.verdict == word] for word in ("yes", "no", "open")}
     far = sorted(said["no"], key=lambda one: -one.ratio)
@@ -201,7 +201,7 @@ def _by_suite(contest: Benchmark, rows: Sequence[Row], rules: Sequence[str]) -> 
 
 
 def _watched(contest: Benchmark) -> bool:
-    """Whether the user's rule is not this package's."""
+    """Return True if the user's rule is from outside this package."""
     return any(c.label == contest.mine and foreign(c.rule) for c in contest.campaign.configurations)
 
 
@@ -272,12 +272,12 @@ def _runs(rows: Sequence[Row]) -> dict[tuple[str, str], int]:
 
 
 def progress(contest: Benchmark, rows: Sequence[Row]) -> list[ProfileEntry]:
-    """Every rule on every instance, as far as is known."""
+    """Return the result of every rule on every instance, as far as it is known."""
     return places(rows, contest.rules, unmade(contest, rows))
 
 
 def unmade(contest: Benchmark, rows: Sequence[Row]) -> set[tuple[str, str]]:
-    """Rules and instances that are to meet and have no line yet."""
+    """Return the pairs of a rule and an instance that are planned and have no row yet."""
     wanted = {(one.label, one.instance.name) for one in contest.campaign.configurations}
     return wanted - _runs(rows).keys()
 
@@ -319,7 +319,7 @@ def _absent(contest: Benchmark) -> Iterable[PageTable]:
 def as_markdown(
     contest: Benchmark, rows: Sequence[Row], command: str, spent: str, drawn: str
 ) -> str:
-    """drawn: the file of the profile's picture, beside the page."""
+    """Write the page in Markdown; `drawn` is the file of the picture beside it."""
     parts = ["# The bench", f"Made by `{command}`, {spent}.", *sentences(contest, rows)]
     parts.append(f"![performance profile]({drawn})")
     for one in tables(contest, rows):
@@ -329,7 +329,7 @@ def as_markdown(
 
 
 def as_html(contest: Benchmark, rows: Sequence[Row], command: str, spent: str) -> str:
-    """One file that stands alone."""
+    """Write the page as one HTML file with the picture inside."""
     found = progress(contest, rows)
     drawn = picture(found, ranked(found, contest.rules), contest.mine)
     label = "Performance profile: share of instances within a factor of best"
@@ -353,7 +353,7 @@ def _sources(contest: Benchmark) -> tuple[list[str], list[list[str]]]:
 
 
 def as_text(contest: Benchmark, rows: Sequence[Row]) -> str:
-    """For a terminal: the verdicts and the profile."""
+    """Write the verdicts and the profile for a terminal."""
     from ..._display.text import aligned
 
     placed = progress(contest, rows)
@@ -376,10 +376,43 @@ def bench(
     so_far: bool = False,
     decide: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Make every run that the folder's campaign file does not hold yet, and write the page. The
-    same call again goes on where the last one ended. so_far: make no more runs, and write the page
-    of those that are there. decide: where the runs cannot tell who is near the best, those who may
-    be the best have so many.
+    """Make the runs of a benchmark that are missing in its campaign file, and write the page.
+
+    The same call again continues where the last one ended.
+
+    Parameters
+    ----------
+    contest : Benchmark
+        The rules and instances.
+    out : str or Path
+        Folder of the page and of the campaign file.
+    jobs : int, default=1
+        Number of processes.
+    cluster : str, optional
+        Address of a dask scheduler.
+    engine : str, default="auto"
+        Engine of the runs.
+    command : str
+        Command that the page names.
+    say : callable, optional
+        Receives messages.
+    progress : bool, optional
+        See `Campaign.run`.
+    so_far : bool, default=False
+        If True, no more runs are made, and the page is written from those that are there.
+    decide : int, optional
+        Number of runs for the rules that may be the best, where the runs cannot tell which rules
+        are near the best one.
+
+    Returns
+    -------
+    list of dict
+        One row per rule and instance.
+
+    Raises
+    ------
+    InputError
+        If no rule has enough runs yet.
     """
     folder = Path(out)
     if not so_far:
@@ -418,8 +451,10 @@ def bench(
 
 
 def undecided(contest: Benchmark, rows: Sequence[Row], runs: int) -> tuple[Configuration, ...]:
-    """With so many runs: every rule that the page asks about where the rows cannot tell whether it
-    is near the best, and those that it is not told apart from.
+    """Return the open configurations with so many `runs`.
+
+    A configuration is open if its rule has a verdict on the page and the rows cannot tell whether
+    the rule is near the best one, or if its rule cannot be distinguished from such a rule.
     """
     found = [
         one
@@ -437,7 +472,7 @@ def undecided(contest: Benchmark, rows: Sequence[Row], runs: int) -> tuple[Confi
 def write(
     contest: Benchmark, rows: list[dict[str, Any]], folder: Path, command: str, spent: str
 ) -> None:
-    """The page, in both forms, with its table and its picture."""
+    """Write the page in both forms, with its table and its picture."""
     found = progress(contest, rows)
     save_figure(picture(found, ranked(found, contest.rules), contest.mine), folder / PROFILE)
     text = as_markdown(contest, rows, command, spent, f"{PROFILE}.svg")

@@ -2,7 +2,7 @@
 
 >>> from combgame.research import instances
 >>> tree = instances.find("E20")
->>> tree.problem.d, tree.problem.answers.size(), round(tree.time, 1), tree.date
+>>> tree.problem.d, tree.problem.answers.n_sets(), round(tree.time, 1), tree.date
 (20, 20736, 409.2, '2023')
 """
 

@@ -1,8 +1,9 @@
-"""The instances of the paper's experiments, as printed. In all of them the best arm is asked for
-and rewards are Gaussian.
+"""The instances of the paper's experiments (Jourdan et al., ALT 2021), as printed.
+
+In all of them the answers are single arms and the rewards are Gaussian.
 
 Grid and line networks have random means in the paper (Gaussian, mean 0.2, standard deviation 0.025,
-sorted, 0.025 added to the largest) and no seed. Ours are drawn once, from SEED, and kept in
+sorted, 0.025 added to the largest) and no seed. Ours were drawn once, from SEED, and are stored in
 `means.json`; the largest belongs to arm 0, the link a* of the paper's figure, the i-th largest to
 arm i - 1.
 """
@@ -34,7 +35,7 @@ ADDED = (
     (0.174, 0.18, 0.194, 0.202, 0.23, 0.242),  # 30: one too many as printed
     (0.17, 0.178, 0.219, 0.222, 0.226),  # 35
     (0.197, 0.198, 0.201, 0.203, 0.205),  # 40
-    (0.193, 0.206, 0.208, 0.21),  # 45: one fewer, right again
+    (0.193, 0.206, 0.208, 0.21),  # 45: one fewer, so that the length is right again
     (0.188, 0.189, 0.191, 0.212, 0.213),  # 50
 )
 
@@ -44,8 +45,9 @@ NEEDLE = (0.3, 0.24, 0.23, 0.22, 0.21, 0.2, 0.19, 0.18, 0.17, 0.16, 0.215, 0.195
 
 
 def matroid_means(d: int) -> tuple[float, ...]:
-    """mu^(d) of the paper. Its lists for d = 30, 35, 40 are one too long as printed: there the last
-    value is dropped.
+    """Return the means mu^(d) of the paper.
+
+    The printed lists for d = 30, 35, 40 are one value too long: the last value is dropped.
 
     >>> len(matroid_means(30)), matroid_means(5)
     (30, (0.3, 0.29, 0.28, 0.23, 0.2))
@@ -59,7 +61,7 @@ def matroid_means(d: int) -> tuple[float, ...]:
 
 
 def network_means(kind: str, size: int) -> tuple[float, ...]:
-    """The stored means of a network: kind "grid", "line2" or "line3"."""
+    """Return the stored means of a network of the kind "grid", "line2" or "line3"."""
     return tuple(_stored()[kind][str(size)])
 
 
@@ -72,7 +74,7 @@ def _stored() -> dict[str, Any]:
 
 
 def drawn_means(kind: str, size: int, d: int) -> list[float]:
-    """How the stored means were drawn."""
+    """Draw the means of a network as the stored means were drawn."""
     rng = np.random.default_rng([SEED, ("grid", "line2", "line3").index(kind), size])
     means = np.sort(rng.normal(0.2, 0.025, d))[::-1]
     means[0] += 0.025
@@ -80,21 +82,24 @@ def drawn_means(kind: str, size: int, d: int) -> list[float]:
 
 
 def matroid(d: int, k: int = 3) -> Instance:
-    """Uniform matroid: any k of d, sigma = 0.1 for k = 3 and 0.035 for k = 2."""
+    """Return a uniform matroid: any k of d arms, sigma = 0.1 for k = 3 and 0.035 for k = 2."""
     return _instance(f"d = {d}", Subsets(d, k), 0.1 if k == 3 else 0.035, matroid_means(d), d)
 
 
 def grid(n_s: int) -> Instance:
+    """Return the grid network with n_s stages, sigma = 0.075."""
     return _instance(f"n_s = {n_s}", grid_network(n_s), 0.075, network_means("grid", n_s), n_s)
 
 
 def line(n_n: int, n_l: int) -> Instance:
+    """Return the line network with n_l layers of n_n nodes, sigma = 0.2."""
     return _instance(
         f"n_l = {n_l}", line_network(n_n, n_l), 0.2, network_means(f"line{n_n}", n_l), n_l
     )
 
 
 def almost_all(d: int) -> Instance:
+    """Return the instance of almost all sets of d arms with the needle 0, sigma = 0.25."""
     return _instance(f"d = {d}", AlmostAllSets(d, 0), 0.25, NEEDLE[:d], d)
 
 

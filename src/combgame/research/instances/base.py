@@ -1,4 +1,4 @@
-"""An instance, and where it is from."""
+"""Instances with a source and a characteristic time."""
 
 import functools
 import json
@@ -10,11 +10,14 @@ from ...io.descriptions import identity
 from ...theory.complexity import complexity
 from ..campaign import Instance
 
-TOLERANCE = 1e-4  # of the certified gaps
+TOLERANCE = 1e-4  # largest certified gap
 
 
 class InstanceFigures(NamedTuple):
-    """1/D_nu, and its certified relative gap: D_nu lies between 1 / time and (1 + gap) / time."""
+    """The characteristic time 1/D_nu and its certified relative gap.
+
+    D_nu lies between 1 / time and (1 + gap) / time.
+    """
 
     time: float
     gap: float
@@ -24,8 +27,16 @@ class InstanceFigures(NamedTuple):
 class PublishedInstance(Instance):
     """An instance with a source.
 
-    suite: the set to which it belongs; source: the paper, or how it is drawn; date: when it was
-    published or drawn; published: mean rounds by rule, as the source states them.
+    Attributes
+    ----------
+    suite : str
+        Suite to which the instance belongs.
+    source : str
+        The paper, or the way in which the instance was drawn.
+    date : str
+        Date of the publication or of the draw.
+    published : tuple of (str, float)
+        Mean number of rounds by rule, as the source states them.
     """
 
     suite: str = ""
@@ -35,7 +46,7 @@ class PublishedInstance(Instance):
 
     @property
     def figures(self) -> InstanceFigures:
-        """From the table of the package; computed where it has none."""
+        """Characteristic time and gap, from the table of the package or else computed."""
         kept = table().get(self.name)
         if kept is None or kept["of"] != self.key:
             return computed(self)
@@ -43,28 +54,29 @@ class PublishedInstance(Instance):
 
     @property
     def key(self) -> str:
-        """What identifies its problem and means, whatever they are called."""
+        """Identifier of the problem and the means, independent of names."""
         return identity({"problem": self.problem.without_labels(), "means": self.means})
 
     @property
     def time(self) -> float:
-        """1/D_nu, to within the gap."""
+        """Characteristic time 1/D_nu, up to the gap."""
         return self.figures.time
 
     @property
     def gap(self) -> float:
+        """Certified relative gap of the characteristic time."""
         return self.figures.gap
 
 
 def computed(instance: Instance) -> InstanceFigures:
-    """The figures, worked out."""
+    """Compute the characteristic time of an instance."""
     solved = complexity(instance.problem, instance.means, tolerance=TOLERANCE)
     return InstanceFigures(solved.characteristic_time, solved.duality_gap)
 
 
 @functools.cache
 def table() -> dict[str, dict[str, Any]]:
-    """`times.json`, as `python -m combgame.research.instances.suites` writes it."""
+    """Read `times.json`, which `python -m combgame.research.instances.suites` writes."""
     kept: dict[str, dict[str, Any]] = json.loads(
         files(__package__).joinpath("times.json").read_text(encoding="utf-8")
     )

@@ -1,15 +1,13 @@
-"""Instances that are drawn: the same seed, the same instance, on every machine.
+"""Random instances, and standard instances of single arms.
 
-Means are uniform on [0, 1]; those of the best answer are raised by LEAD, so that no answer is
-nearly as good; all are rounded to four places. Values are Gaussian with standard deviation SIGMA,
-and the best action is asked for.
+The means of random instances are uniform on [0, 1]; those of the best answer are raised by LEAD, so
+that no other answer is nearly as good; all are rounded to four places. Values are Gaussian with
+standard deviation SIGMA, and answers are actions. A seed gives the same instance on every machine.
 
-Standard sets of single arms, one of which is the best.
-
-Audibert, Bubeck, Munos, *Best Arm Identification in Multi-Armed Bandits*, COLT 2010, section on
-experiments, with Bernoulli values: seven sets, here at full length. Garivier, Kaufmann, *Optimal
-Best Arm Identification with Fixed Confidence*, COLT 2016: two sets, with the optimal proportions
-that the paper prints.
+The standard instances of single arms are from three papers (full titles below): Audibert et al.,
+section on experiments, seven sets of means with Bernoulli values, here at full length; Garivier and
+Kaufmann, two sets, with the optimal proportions that the paper prints; Jamieson and Nowak, 1-sparse
+and power-law means.
 """
 
 from collections.abc import Sequence
@@ -37,7 +35,7 @@ JAMIESON = (
     "Jamieson, Nowak: Best-arm Identification Algorithms for Multi-Armed Bandits in the Fixed "
     "Confidence Setting, CISS 2014"
 )
-GROUPS = {  # experiment: the means
+GROUPS = {  # means by experiment
     1: (0.5, *(0.4,) * 19),
     2: (0.5, *(0.42,) * 5, *(0.38,) * 14),
     3: (0.5, *(0.5 - 0.37**i for i in (2, 3, 4))),
@@ -71,8 +69,22 @@ def _arms(
 
 
 def one_good_arm(d: int, lead: float = 0.5) -> PublishedInstance:
-    """One arm that is better by `lead`, d - 1 that are alike; Gaussian values of variance 1.
+    """Return an instance with one good arm and d - 1 equal arms.
 
+    Parameters
+    ----------
+    d : int
+        Number of arms.
+    lead : float, default=0.5
+        Lead of the good arm. Values are Gaussian with variance 1.
+
+    Returns
+    -------
+    PublishedInstance
+        The instance.
+
+    Examples
+    --------
     >>> one_good_arm(4).means
     (0.5, 0.0, 0.0, 0.0)
     """
@@ -85,8 +97,20 @@ def one_good_arm(d: int, lead: float = 0.5) -> PublishedInstance:
 
 
 def linear(d: int) -> PublishedInstance:
-    """Means that fall from 1 to 0 by equal gaps; Gaussian values of variance 1/4.
+    """Return an instance whose means fall from 1 to 0 by equal gaps.
 
+    Parameters
+    ----------
+    d : int
+        Number of arms. Values are Gaussian with variance 1/4.
+
+    Returns
+    -------
+    PublishedInstance
+        The instance.
+
+    Examples
+    --------
     >>> linear(3).means
     (1.0, 0.5, 0.0)
     """
@@ -97,14 +121,14 @@ def linear(d: int) -> PublishedInstance:
 
 
 def power(d: int, alpha: float) -> PublishedInstance:
-    """mu_i = 1 - (i / (d - 1))^alpha, i = 0 .. d - 1; Gaussian values of variance 1/4."""
+    """Return means mu_i = 1 - (i / (d - 1))^alpha, i = 0 .. d - 1, with variance 1/4."""
     means = [1.0 - (i / (d - 1)) ** alpha for i in range(d)]
     source = f"mu_i = 1 - (i / n)^alpha: {JAMIESON}"
     return _arms(f"alpha = {alpha:g}, d = {d}", means, Gaussian(0.5), source, "2014")
 
 
 def all_arms() -> list[PublishedInstance]:
-    """The suite "arms"."""
+    """Return the suite "arms"."""
     made = [one_good_arm(10), one_good_arm(50), linear(10), linear(30)]
     made += [power(10, 0.3), power(10, 0.6)]
     for number, means in GROUPS.items():
@@ -129,7 +153,7 @@ CHEN = (
 
 
 def random_arms(d: int, seed: int) -> PublishedInstance:
-    """The best of d arms.
+    """Draw an instance that asks for the best of d arms.
 
     >>> random_arms(4, 1).means
     (0.5118, 1.0505, 0.1442, 0.9486)
@@ -138,15 +162,16 @@ def random_arms(d: int, seed: int) -> PublishedInstance:
 
 
 def random_subsets(d: int, k: int, seed: int) -> PublishedInstance:
-    """The best k of d arms, k of which are played at a time."""
+    """Draw an instance that asks for the best k of d arms, with k arms per round."""
     d = check_int("d", d, 2, of="random_subsets")
     k = check_int("k", k, 1, of="random_subsets", most=d - 1)
     return _drawn(f"subsets d = {d}, k = {k}", Subsets(d, k), seed)
 
 
 def random_trees(nodes: int, seed: int) -> PublishedInstance:
-    """The best spanning tree of a random graph: a cycle through all nodes, and as many further
-    edges.
+    """Draw an instance that asks for the best spanning tree of a random graph.
+
+    The graph has a cycle through all nodes and as many further edges.
     """
     nodes, rng = check_int("nodes", nodes, 4, of="random_trees"), _rng(seed)
     edges = {(i, (i + 1) % nodes) if i + 1 < nodes else (0, i) for i in range(nodes)}
@@ -157,14 +182,14 @@ def random_trees(nodes: int, seed: int) -> PublishedInstance:
 
 
 def random_paths(layers: int, width: int, seed: int) -> PublishedInstance:
-    """The best path through a network of layers, each joined to the next by all links."""
+    """Draw an instance that asks for the best path through fully connected layers."""
     layers = check_int("layers", layers, 2, of="random_paths")
     width = check_int("width", width, 2, of="random_paths")
     return _drawn(f"paths {layers} x {width}", line_network(width, layers), seed)
 
 
 def random_matchings(n: int, seed: int) -> PublishedInstance:
-    """The best perfect matching of n rows and n columns."""
+    """Draw an instance that asks for the best perfect matching of n rows and n columns."""
     n = check_int("n", n, 2, of="random_matchings")
     return _drawn(f"matchings {n} x {n}", Matchings(n, n), seed)
 
@@ -192,13 +217,13 @@ def _drawn(
 
 
 def all_sets() -> list[PublishedInstance]:
-    """The suite "sets": best matchings and best paths."""
+    """Return the suite "sets": best matchings and best paths."""
     made = [random_matchings(n, seed) for n in (3, 5) for seed in (1, 2)]
     return made + [random_paths(*size, seed) for size in ((4, 2), (5, 3)) for seed in (1, 2)]
 
 
 def all_random() -> list[PublishedInstance]:
-    """The suite "random"."""
+    """Return the suite "random"."""
     return [
         *(random_arms(d, seed) for d in (5, 20) for seed in (1, 2)),
         *(random_subsets(d, k, seed) for d, k in ((10, 3), (30, 5)) for seed in (1, 2)),

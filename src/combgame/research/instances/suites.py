@@ -1,8 +1,7 @@
-"""All instances, by suite and by name.
+"""All instances by suite and by name, and the table of their characteristic times.
 
-The table of characteristic times: python -m combgame.research.instances.suites writes `times.json`.
-
-A name that the table has already is kept, unless it is given: `... times "E20" "grid n_s = 6"`.
+`python -m combgame.research.instances.suites` writes the table, `times.json`. An entry that the
+table has already is kept, unless its name is given: `... suites "E20" "grid n_s = 6"`.
 """
 
 import functools
@@ -28,8 +27,25 @@ JOURDAN = (
 
 
 def suite(name: str) -> list[PublishedInstance]:
-    """The instances of a suite; "all": of all of them.
+    """Return the instances of a suite.
 
+    Parameters
+    ----------
+    name : {"paper", "trees", "arms", "sets", "random", "all"}
+        Name of the suite.
+
+    Returns
+    -------
+    list of PublishedInstance
+        The instances.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name is not known.
+
+    Examples
+    --------
     >>> [one.name for one in suite("trees")]
     ['E20', 'E25']
     """
@@ -39,8 +55,25 @@ def suite(name: str) -> list[PublishedInstance]:
 
 
 def find(name: str) -> PublishedInstance:
-    """The instance of a name.
+    """Return the instance of a name.
 
+    Parameters
+    ----------
+    name : str
+        Name of the instance.
+
+    Returns
+    -------
+    PublishedInstance
+        The instance.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name is not known.
+
+    Examples
+    --------
     >>> find("Garivier 1").means
     (0.5, 0.45, 0.43, 0.4)
     """
@@ -56,7 +89,7 @@ def _every() -> tuple[PublishedInstance, ...]:
 
 
 def _paper() -> list[PublishedInstance]:
-    """Every instance of the paper's experiments, as `python -m reproduction` plays them."""
+    """Return every instance of the paper's experiments, as `python -m reproduction` plays them."""
     kinds: list[tuple[str, str, list[Instance]]] = [
         ("subsets k = 3, ", "printed", [paper.matroid(d) for d in paper.DIMENSIONS]),
         ("subsets k = 2, ", "printed", [paper.matroid(d, 2) for d in paper.DIMENSIONS]),
@@ -85,7 +118,7 @@ def _paper() -> list[PublishedInstance]:
 
 
 def _trees() -> list[PublishedInstance]:
-    """The spanning trees of P-FWS's public code, with the means of its data files."""
+    """Return the spanning trees of P-FWS's public code, with the means of its data files."""
     kept = json.loads(files(__package__).joinpath("pfws.json").read_text(encoding="utf-8"))
     graphs = {name: [tuple(edge) for edge in kept[name]["edges"]] for name in ("E20", "E25")}
     return [
@@ -107,6 +140,7 @@ FILE = Path(__file__).with_name("times.json")
 
 
 def main(again: list[str]) -> None:
+    """Update the table; compute the entries named in `again` anew."""
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
     made = {}
     for one in suite("all"):

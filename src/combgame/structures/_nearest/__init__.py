@@ -1,1 +1,1 @@
-"""How the nearest alternative is found: searches and certified bounds."""
+"""Searches with certified bounds for the nearest alternative."""

@@ -1,10 +1,10 @@
-"""The nearest alternative among almost all sets: arms that join or leave, one by one.
+"""Search for the nearest alternative among almost all sets, arm by arm.
 
-Arm after arm, the needle's first, a set is in one of three states: it has every arm so far, none of
-them, or some. At a multiplier every arm has a price for joining or leaving (see `detour_search`);
-the least that the rest of the arms can add is known for every state, so that the least price of
-another set, a lower bound of all distances, is found in one pass. A depth-first search at the best
-multiplier visits every set whose price is below the nearest one found.
+The arms of the needle come first. After each arm a set is in one of three states: it contains every
+arm so far, none of them, or some. At a multiplier every arm has a price for joining or leaving (see
+`paths`). The least that the remaining arms can add is known for every state, so one pass finds the
+least price of another set, which is a lower bound of all distances. A depth-first search at the
+best multiplier visits every set whose price is below the nearest distance found.
 """
 
 import math
@@ -19,21 +19,21 @@ from ...engine.state import Fixed, FixedInts, Floats, Ints
 from ...rewards.base import SHAVE, shaved
 from .paths import FACTORS, LIMIT, NEARLY
 
-ALL, NONE, SOME = 0, 1, 2  # of the arms so far
-LEAST = -1e300  # of a price: where an arm may go anywhere at no cost, there is no bound
+ALL, NONE, SOME = 0, 1, 2  # states: how many of the arms so far are in the set
+LEAST = -1e300  # least price: there is no bound if an arm can take any mean at no cost
 
 
 class FlipWorkspace(NamedTuple):
-    """Scratch, but for the order."""
+    """Order of the arms, and scratch arrays of the search."""
 
-    order: FixedInts  # int64[d]: the arms, the needle's first
-    pins: int  # how many those are
+    order: FixedInts  # int64[d]: the arms, those of the needle first
+    pins: int  # the number of arms of the needle
     arms: Ints
     sign: Floats
-    price: Floats  # of an arm that joins or leaves
-    ahead: Floats  # float64[d + 1, 3]: the least that the arms from one on can add, by state
+    price: Floats  # the price of an arm that joins or leaves
+    ahead: Floats  # float64[d + 1, 3]: the least that the remaining arms can add, by state
     trial: Floats  # a set
-    spent: Floats  # float64[d + 1]: what it has cost so far
+    spent: Floats  # float64[d + 1]: the price of the trial so far
     state: Ints
     tried: Ints
 
@@ -56,7 +56,7 @@ def make_flips(needle: Fixed) -> FlipWorkspace:
 
 @jitable
 def after(state: int, i: int, pins: int, taken: bool) -> int:
-    """The state after the i-th arm; -1: no set goes on like that."""
+    """Return the state after the i-th arm; -1 if no set continues like that."""
     if state != ALL:
         return SOME if taken else state
     if i >= pins:  # the needle, and no other arm
@@ -76,8 +76,10 @@ def edge_costs(
     slope: float,
     share: float,
 ) -> float:
-    """Price the arms at a multiplier, with a share of their weights; without a multiplier, at what
-    they lose. The least price of another set, which goes to `trial`.
+    """Price the arms at a multiplier, with a share of their weights, and find the cheapest set.
+
+    With multiplier 0, the price of an arm is what it loses. The least price of another set is
+    returned and the set is written to `trial`.
     """
     d, pins, price, ahead, order = best.size, flips.pins, flips.price, flips.ahead, flips.order
     for a in range(d):
@@ -99,7 +101,7 @@ def edge_costs(
                     rest = ahead[i + 1, to] + (price[a] if taken != (best[a] > 0.5) else 0.0)
                     ahead[i, state] = min(ahead[i, state], rest)
     least, first, state = math.inf, -1, ALL
-    for i in range(d):  # where it differs first
+    for i in range(d):  # find the first arm in which the cheapest set differs
         a = order[i]
         to = after(state, i, pins, best[a] < 0.5)
         if to >= 0 and price[a] + ahead[i + 1, to] < least:
@@ -130,9 +132,13 @@ def search(
     alternative: Floats,
     rival: Floats,
 ) -> float:
-    """Write the nearest set; what its distance must be lowered to, if the search had to give up."""
+    """Write the nearest set; return an upper limit for its distance if the search gave up.
+
+    The limit is infinity if the search was complete.
+    """
     d, arms, sign, trial = best.size, flips.arms, flips.sign, flips.trial
-    # the set that loses least; if M does not let it catch up, the one that M lets go furthest
+    # begin with the set that loses least; if it cannot catch up in M, begin with the set that M
+    # lets come furthest
     least = edge_costs(flips, rewards, mean, weight, best, 0.0, 1.0)
     nearest = against(rewards, mean, weight, best, arms, sign, trial, alternative)
     slope = 2.0 * nearest / least if least > 0.0 else 1.0
@@ -177,7 +183,7 @@ def search(
             depth -= 1
             continue
         a = flips.order[depth]
-        taken = (best[a] > 0.5) == (tried[depth] == 0)  # as in `best`; then not
+        taken = (best[a] > 0.5) == (tried[depth] == 0)  # first as in `best`, then the opposite
         cost = spent[depth] + (flips.price[a] if tried[depth] == 1 else 0.0)
         tried[depth] += 1
         to = after(state[depth], depth, flips.pins, taken)

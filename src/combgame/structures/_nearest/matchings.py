@@ -1,18 +1,18 @@
-"""The nearest alternative to a matching: adjacent matchings differ by one alternating cycle (or
-path).
+"""Search for the nearest alternative to a matching.
 
-As a cycle of rows: row x takes the column of row y, y that of the next, ... One more node stands
-for the columns that are not matched: a row may take one of those, and what it leaves behind is then
-free for no one. A row may also give up its column to become unmatched in the place of an unmatched
-row (when `n_sets` is below both sides).
+Adjacent matchings differ by one alternating cycle (or path). It is written as a cycle of rows: row
+x takes the column of row y, y that of the next row, and so on. One more node stands for the columns
+that are not matched: a row may take one of those, and the column that it leaves is then available
+to no other row. A row may also give up its column and become unmatched in the place of an unmatched
+row (when the matching is smaller than both sides).
 
-What a cycle loses is the sum of its arms' reduced costs under the potentials of the assignment
-problem, none of which is far below 0: large means cancel once, in twice the digits, and not in
-every sum. At a multiplier, the price of a step x -> y is that of the arm that x gains and of the
-arm that y loses; the price of a cycle is a lower bound of its distance. Shortest ways back (Floyd,
-Warshall) bound what is left of a cycle; a depth-first search at the best multiplier visits every
-cycle whose bound is below the nearest one found. As in `detour_search`, bounds are shaved by more
-than rounding can have added to them.
+The loss of a cycle is the sum of the reduced costs of its arms under the potentials of the
+assignment problem, none of which is far below 0. Large means therefore cancel once, with twice the
+digits, and not in every sum. At a multiplier, the price of a step x -> y is that of the arm that x
+gains and of the arm that y loses. The price of a cycle is a lower bound of its distance. Shortest
+ways back (Floyd, Warshall) bound the rest of a cycle. A depth-first search at the best multiplier
+visits every cycle whose bound is below the nearest distance found. As in `paths.search`, bounds are
+shaved by more than rounding can have added to them.
 """
 
 import math
@@ -30,22 +30,22 @@ from .paths import FACTORS, LIMIT, NEARLY
 
 
 class AlternatingCycleWorkspace(NamedTuple):
-    """Scratch. Nodes are the rows, and one more for the free columns."""
+    """Scratch arrays; nodes are the rows, and one more node for the free columns."""
 
     arm: Ints  # int64[rows, columns]: -1 where the pair is forbidden
     row_worth: Floats  # potentials, written by the caller
     column_worth: Floats
     match: Ints  # the column of a row, or -1
-    owner: Ints  # the row of a column; of a free one, the last node
+    owner: Ints  # the row of a column; the last node for a free column
     loss: Floats  # float64[rows, columns]
     gains: Floats  # float64[rows, columns]: the price of an arm that is gained
-    losses: Floats  # of a row's arm that is lost
+    losses: Floats  # the price of the arm that a row loses
     pay: Floats  # float64[nodes, nodes]: the price of a step
-    ways: Floats  # float64[nodes, nodes]: of the shortest way
-    hop: Ints  # int64[nodes, nodes]: its first node
-    column: Ints  # the free column that a row takes best
-    node: Ints  # the way so far
-    taken: Ints  # the column that each of its rows took
+    ways: Floats  # float64[nodes, nodes]: the price of the shortest way
+    hop: Ints  # int64[nodes, nodes]: the first node of the shortest way
+    column: Ints  # the cheapest free column of a row
+    node: Ints  # the nodes of the cycle so far
+    taken: Ints  # the columns that these nodes take
     spent: Floats
     tried: Ints
     seen: Ints
@@ -88,8 +88,10 @@ def setup(
     column: Ints,
     best: Floats,
 ) -> None:
-    """The matching, and what each arm loses: the worth of its row and column less its own. Free
-    columns are made to be worth 0.
+    """Write the matching and the loss of each arm.
+
+    The loss is the potential of its row and column minus its own mean. The potentials are shifted
+    so that free columns have potential 0.
     """
     rows, columns = board.arm.shape
     for r in range(rows):
@@ -126,8 +128,9 @@ def edge_costs(
     shave: float,
     share: float,
 ) -> None:
-    """The price of every step at a multiplier, with a share of the weights, shaved; without a
-    shave, that of what is lost alone.
+    """Compute the shaved price of every step at a multiplier, with a share of the weights.
+
+    Without a shave, the price is that of the losses alone.
     """
     rows, columns = board.arm.shape
     for r in range(rows):
@@ -167,8 +170,9 @@ def edge_costs(
 
 @jitable
 def shortest(board: AlternatingCycleWorkspace, least: float) -> int:
-    """The shortest ways, steps below `least` being taken for that; the node of the shortest cycle,
-    or -1 if some cycle is below 0.
+    """Find the shortest ways, where steps below `least` count as `least`.
+
+    Returns the node of the shortest cycle, or -1 if some cycle is below 0.
     """
     n, ways, hop, start = board.pay.shape[0], board.ways, board.hop, 0
     for x in range(n):
@@ -190,15 +194,16 @@ def shortest(board: AlternatingCycleWorkspace, least: float) -> int:
 
 @jitable
 def takes(board: AlternatingCycleWorkspace, v: int, to: int) -> int:
-    """The column that a node takes by a step; -1 for none."""
+    """Return the column that a node takes by a step; -1 for none."""
     rows = board.match.size
     return -1 if v == rows else board.column[v] if to == rows else board.match[to]
 
 
 @jitable
 def follow(board: AlternatingCycleWorkspace, start: int, column: int, to: int) -> int:
-    """Lay out the cycle that begins with a step and goes back by the shortest way; how many nodes
-    it has, 0 if one of them twice.
+    """Lay out the cycle that begins with a step and returns by the shortest way.
+
+    Returns the number of its nodes; 0 if a node occurs twice.
     """
     board.node[0], board.taken[0], n = start, column, 1
     for v in range(board.seen.size):
@@ -215,8 +220,9 @@ def follow(board: AlternatingCycleWorkspace, start: int, column: int, to: int) -
 
 @jitable
 def weightless(board: AlternatingCycleWorkspace, rewards: RewardKernel, weight: Floats) -> int:
-    """Lay out a cycle with an arm that has no weight and may go anywhere, the one that loses least;
-    0 if there is none.
+    """Lay out the cheapest cycle with an arm that has no weight and may take any mean.
+
+    Returns the number of its nodes; 0 if there is no such cycle.
     """
     rows, columns = board.arm.shape
     row, column, to, least = -1, -1, -1, math.inf
@@ -244,7 +250,7 @@ def enter(
     sign: Floats,
     trial: Floats,
 ) -> tuple[float, int]:
-    """The distance to the cycle on the board, and in how many arms it differs."""
+    """Return the distance to the laid-out cycle, and the number of arms in which it differs."""
     rows, n = board.match.size, 0
     for i in range(length):
         r = board.node[i]
@@ -269,13 +275,14 @@ def search(
     trial: Floats,
     rival: Floats,
 ) -> float:
-    """Write the nearest matching; what its distance must be lowered to, if the search had to give
-    up.
+    """Write the nearest matching; return a limit of its distance if the search gave up.
+
+    The limit is infinity if the search was complete.
     """
     rows, columns = board.arm.shape
     edge_costs(board, rewards, mean, weight, 1.0, 0.0, 1.0)
     start, tied = shortest(board, -math.inf), False
-    if start < 0:  # a matching that is better, if only by rounding
+    if start < 0:  # some matching is better, if only by rounding
         start, tied = shortest(board, 0.0), True
     away = board.ways[start, start]  # the cycle that loses least: a multiplier to begin with
     length, to = weightless(board, rewards, weight), board.hop[start, start]
@@ -340,8 +347,8 @@ def search(
             if price == math.inf:
                 continue
             cost, back = spent[depth] + price, 0.0 if to == start else board.ways[to, start]
-            # without a bound, `ways` says nothing; where there is no way back, a step may cost
-            # minus infinity
+            # without a bound, `ways` means nothing; a step may cost minus infinity although there
+            # is no way back
             if bound > 0.0 and (back == math.inf or cost + back >= NEARLY * nearest):
                 continue
             if to != start:

@@ -1,24 +1,23 @@
-"""The nearest alternative to a path: adjacent paths differ by one detour, which leaves the path
-once and rejoins it.
+"""Search for the nearest alternative to a path.
 
-What a detour loses against the path is the sum of its edges' *losses*: how much worse than the best
-way to its head each of them is. A loss is at least 0, so losses are added up and never subtracted.
-So are variances: all detours at a node are charged for the path up to its *place*, the last node of
-the path that comes before it, which all of them go past. Sums of positive numbers keep their digits
-whatever the arms' precisions, and rounding is monotone, so that what is worse is not taken for
-better.
+Adjacent paths differ by one detour, which leaves the path once and rejoins it. What a detour loses
+against the path is the sum of the *losses* of its edges: how much worse than the best way to its
+head each edge is. Losses are at least 0, so they are added up and never subtracted. The same holds
+for variances: all detours at a node are charged for the path up to the *place* of the node, the
+last node of the path that comes before it, since all of them bypass it. Sums of positive numbers
+keep their digits whatever the precisions of the arms, and rounding is monotone, so a worse detour
+is not mistaken for a better one.
 
-`labels`: for Gaussian rewards the distance Delta^2 / (2 V) grows with the detour's loss Delta and
-falls with its variance V, so the nearest one is Pareto-optimal in the two: a dynamic programme in
-topological order that keeps the undominated pairs.
+`labels` serves Gaussian rewards: the distance Delta^2 / (2 V) grows with the loss Delta of the
+detour and decreases with its variance V, so the nearest detour is Pareto-optimal in the two. A
+dynamic programme in topological order keeps the undominated pairs.
 
-The nearest detour for any rewards: a depth-first search that is pruned by certified bounds.
-
-f_J = max over alpha of g(J, alpha), a sum over the arms of J xor I: of alpha times the detour's
-losses (see `detours`), and of what moving each arm saves (`shaved`). At any alpha, g is a lower
-bound that a shortest-path programme gives for all detours at once; the search at the best alpha
-visits every detour whose bound is below the nearest one found. The bounds are shaved by more than
-rounding can have added to them, so what is passed over is not nearer.
+`search` serves any rewards: a depth-first search that certified bounds prune. The distance f_J is
+the maximum over alpha of g(J, alpha), a sum over the arms of J xor I: alpha times the losses of the
+detour, and what moving each arm saves (`shaved`). At any alpha, g is a lower bound, which a
+shortest-path programme gives for all detours at once. The search at the best alpha visits every
+detour whose bound is below the nearest distance found. The bounds are shaved by more than rounding
+can have added to them, so no skipped detour is nearer.
 """
 
 import math
@@ -34,11 +33,11 @@ from ...engine.protocols import RewardKernel
 from ...engine.state import Floats, Ints
 from ...rewards.base import SHAVE, WEIGHTLESS, shaved
 
-ROOM = 4  # labels per edge, before there are more
+ROOM = 4  # initial number of labels per edge
 
 
 class DetourWorkspace(NamedTuple):
-    """Scratch, of `labels` and of `detour_search`."""
+    """Scratch arrays of `labels` and `search`."""
 
     along: Ints  # int64[nodes]: see `walk`
     on: Ints
@@ -47,12 +46,12 @@ class DetourWorkspace(NamedTuple):
     rest: Floats
     loss: Floats  # float64[edges]
     top: Ints  # int64[nodes]: the first label of a node
-    behind: Floats  # of a label: its loss
+    behind: Floats  # the loss of a label
     variance: Floats
     parent: Ints
     edge: Ints
     follow: Ints  # the next label of its node
-    outgrown: Ints  # int64[1]: 1 if there was no room for all labels
+    outgrown: Ints  # int64[1]: 1 if the arrays were too small for all labels
     price: Floats  # float64[edges]
     saved: Floats  # float64[nodes]
     ahead: Floats
@@ -96,10 +95,10 @@ def make_trail(nodes: int, edges: int) -> DetourWorkspace:
 def walk(
     first: Ints, arm: Ints, head: Ints, best: Floats, along: Ints, on: Ints, place: Ints
 ) -> int:
-    """The edges of the path `best`, in order: positions into `arm`; how many.
+    """List the edges of the path `best` in order, as positions in `arm`, and return their number.
 
-    on[v]: 1 for the nodes of the path. place[v]: the number of its last node that does not come
-    after v.
+    ``on[v]`` becomes 1 for the nodes of the path. ``place[v]`` becomes the number of the last node
+    of the path that does not come after v.
     """
     v, n = 0, 0
     for u in range(first.size - 1):
@@ -129,8 +128,9 @@ def lose(
     steps: int,
     trail: DetourWorkspace,
 ) -> None:
-    """What each edge loses against the best way to its head, which for the path's nodes is the
-    path; in twice the digits.
+    """Compute the loss of each edge against the best way to its head, with twice the digits.
+
+    For the nodes of the path, the best way is the path itself.
     """
     nodes, v, along, on = first.size - 1, 0, trail.along, trail.on
     worth, rest, loss = trail.worth, trail.rest, trail.loss
@@ -173,8 +173,9 @@ def labels(
     trail: DetourWorkspace,
     rival: Floats,
 ) -> None:
-    """Write the nearest path for Gaussian rewards and free means; of equally near ones the one that
-    loses least.
+    """Write the nearest path for Gaussian rewards without bounds on the means.
+
+    Among equally near paths it is the one that loses least.
     """
     nodes, along, on, place, loss = (
         first.size - 1,
@@ -215,10 +216,8 @@ def labels(
                     if weight[b] >= WEIGHTLESS
                     else math.inf
                 )
-            before, label = (
-                -1,
-                top[v],
-            )  # labels come with rising losses, so places in u's list only move on
+            # labels come with rising losses, so positions in the list of u only move forward
+            before, label = -1, top[v]
             while label >= 0:
                 lead, blur = behind[label] + loss[k], variance[label] + more_variance
                 if on[u] == 1:
@@ -234,7 +233,8 @@ def labels(
                     if undominated and n + nodes >= behind.size:
                         behind, variance = longer(behind), longer(variance)
                         parent, edge, follow = longer(parent), longer(edge), longer(follow)
-                        if n + nodes >= behind.size:  # a card: what is left is for first labels
+                        # arrays cannot grow on a GPU, so the rest is kept for first labels
+                        if n + nodes >= behind.size:
                             trail.outgrown[0] = 1
                             undominated = top[u] < 0
                     if undominated:
@@ -261,20 +261,14 @@ def labels(
     while parent[last_label] >= 0:
         rival[arm[edge[last_label]]] = 1.0
         last_label = parent[last_label]
-    for i in range(place[edge[last_label]], place[end]):  # the part of the path that it goes around
+    for i in range(place[edge[last_label]], place[end]):  # the part of the path that is bypassed
         rival[arm[along[i]]] = 0.0
 
 
-FACTORS = (
-    8.0,
-    0.125,
-    2.0,
-    0.5,
-    1.25,
-    0.8,
-)  # by which a multiplier is changed as long as the bound gets better
-NEARLY = 1.0 - 1e-10  # what is not nearer than this share of the nearest is not looked for
-LIMIT = 200_000  # steps, after which a search gives up: what is then certain is its bound
+# a multiplier is changed by these factors while the bound improves
+FACTORS = (8.0, 0.125, 2.0, 0.5, 1.25, 0.8)
+NEARLY = 1.0 - 1e-10  # sets above this share of the nearest distance are not searched
+LIMIT = 200_000  # steps after which a search gives up, so that only its bound is certain
 
 
 @jitable
@@ -290,8 +284,9 @@ def edge_costs(
     share: float,
     trail: DetourWorkspace,
 ) -> None:
-    """At a multiplier, with a share of the weights: what it costs to take each edge and to leave
-    out the path up to the place of its head.
+    """Price the edges at a multiplier, with a share of the weights.
+
+    The price is the cost of taking an edge and leaving out the path up to the place of its head.
     """
     along, place, loss, saved, price = (
         trail.along,
@@ -324,8 +319,9 @@ def cheapest(
     best: Floats,
     trail: DetourWorkspace,
 ) -> int:
-    """The cheapest way from each node back to the path; the node of the path at which the cheapest
-    detour begins.
+    """Find the cheapest way from each node back to the path.
+
+    Returns the node of the path at which the cheapest detour begins.
     """
     start, on, price, ahead, take = -1, trail.on, trail.price, trail.ahead, trail.take
     for v in range(first.size - 3, -1, -1):
@@ -356,7 +352,7 @@ def enter(
     sign: Floats,
     trial: Floats,
 ) -> tuple[float, int]:
-    """The distance to a detour, and in how many arms it differs."""
+    """Return the distance to a detour, and the number of arms in which it differs."""
     n = 0
     for j in range(length):
         arms[n], sign[n] = arm[via[j]], 1.0
@@ -382,8 +378,9 @@ def search(
     trail: DetourWorkspace,
     rival: Floats,
 ) -> float:
-    """Write the nearest path, for any rewards; what its distance must be lowered to, if the search
-    had to give up.
+    """Write the nearest path for any rewards; return a limit of its distance if the search gave up.
+
+    The limit is infinity if the search was complete.
     """
     along, on, place, loss, price = (
         trail.along,
@@ -399,8 +396,8 @@ def search(
     nearest, slope = math.inf, 1.0
     for a in range(loss.size):
         price[a] = loss[a]
-    # the detour that loses least; if M does not let it catch up, the one that M lets go
-    # furthest
+    # begin with the detour that loses least; if it cannot catch up in M, begin with the detour that
+    # M lets come furthest
     for attempt in range(2):
         begin = v = cheapest(first, arm, head, best, trail)
         n = 0
@@ -438,9 +435,8 @@ def search(
         start = cheapest(first, arm, head, best, trail)
 
     tries = 0
-    for i in range(
-        steps
-    ):  # detours that begin at each node of the path, from the one of the best bound on
+    # detours that begin at each node of the path, starting with the node of the best bound
+    for i in range(steps):
         k = along[(place[start] + i) % steps]
         begin = 0
         while first[begin + 1] <= k:
@@ -451,8 +447,8 @@ def search(
             if tries > LIMIT:
                 return float(max(bound, 0.0))
             v = begin if depth == 0 else head[via[depth - 1]]
-            # the cheapest edge first (tried = -1), then the others in order: a good incumbent
-            # prunes the rest
+            # the cheapest edge comes first (tried = -1), then the others in order, because a good
+            # incumbent prunes the rest
             k = take[v] if tried[depth] < 0 else first[v] + tried[depth]
             if tried[depth] >= 0 and (k >= first[v + 1] or take[v] < 0):
                 depth -= 1

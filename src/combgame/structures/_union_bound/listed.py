@@ -1,7 +1,4 @@
-"""Rivals one after the other: every other answer.
-
-Shares of delta.
-"""
+"""The union bound over every other answer of a list, and shares of delta."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +10,14 @@ from ...engine.likelihood_ratio import differ
 from ...engine.protocols import SetEvidence
 from ...engine.state import Fixed, Floats, Ints
 
-HUGE, LEAST = 1e300, 1e-300  # a smaller share is none: what has it is never ruled out
+HUGE, LEAST = 1e300, 1e-300  # a difference with a smaller share is never ruled out
 
 
 def log_share(number: int | float, classes: float, within: Floats) -> Floats:
-    """ln of what a difference gets: one of `number`, and one of `within` in one of some classes.
-    Bounds from above on these give a smaller share, which is safe.
+    """Return the logarithm of the share of a difference.
+
+    The difference is one of `number`, and one of `within` in one of some classes. Upper bounds on
+    these numbers give a smaller share, which is safe.
 
     >>> np.exp(log_share(10, 2, np.array([1.0, 5.0]))).round(9).tolist()
     [0.3, 0.1]
@@ -30,28 +29,33 @@ def log_share(number: int | float, classes: float, within: Floats) -> Floats:
 
 
 def by_size(counts: Floats, number: float) -> Floats:
-    """The odds of differences by their size, from the most of each size, and of all sizes, that any
-    B has: float64[sizes].
+    """Return the log shares of differences by their size: float64[sizes].
+
+    The arguments are the most differences of each size, and of all sizes, that any B has.
     """
     return log_share(number, float((counts > 0.0).sum()), np.maximum(counts, 1.0))
 
 
-FEW = 2_000  # sets whose differences are counted one by one
-SOME = 5_000  # sets that are compared one by one, where nothing is known of them
+FEW = 2_000  # number of sets up to which differences are counted one by one
+SOME = 5_000  # number of sets up to which sets without known structure are compared one by one
 
 
 class ListedUnionBound(NamedTuple):
+    """The union bound over a list of sets."""
+
     members: Fixed  # float64[n, d]
-    chance: Fixed  # float64[d + 1]: by the size of the difference
+    chance: Fixed  # float64[d + 1]: log shares by the size of the difference
     arms: Ints  # scratch
     sign: Floats
 
     def log_weight(self, best: Floats, rival: Floats) -> float:
+        """Return the log share of the size of the difference."""
         return float(self.chance[differ(best, rival, self.arms, self.sign)])
 
     def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
+        """Look at every set whose bound is below the least evidence so far."""
         n = differ(best, rival, self.arms, self.sign)
         weigher.price_arms(best, self.arms, self.sign, n)
         offer, base = weigher.arm_prices, weigher.base
@@ -75,7 +79,7 @@ class ListedUnionBound(NamedTuple):
 
 
 def every(sets: Sequence[tuple[int, ...]], d: int) -> ListedUnionBound:
-    """Of a list of sets."""
+    """Return the union bound over a list of sets."""
     members = np.zeros((len(sets), d))
     for row, chosen in zip(members, sets, strict=True):
         row[list(chosen)] = 1.0
@@ -84,8 +88,9 @@ def every(sets: Sequence[tuple[int, ...]], d: int) -> ListedUnionBound:
 
 
 def differences(members: Floats) -> Floats:
-    """The most sets that differ from one of them in k arms, for each k; bounds from above, if they
-    are many.
+    """Return, for each k, the most sets that differ from one of the sets in k arms.
+
+    These are upper bounds if there are many sets.
     """
     n, d = members.shape
     counts = np.zeros(d + 1)

@@ -1,8 +1,9 @@
-"""Rivals of a matching that fills the smaller side: single alternating cycles and paths.
+"""The union bound over single alternating cycles and paths of a matching.
 
-A depth-first search, pruned by prices of arms as in `detours`: for each reference, the cheapest
-walks of j more rows are known from every row, whether or not they meet a row twice, so that the
-largest of the sums bounds whatever a component that has come so far can become.
+The matching fills the smaller side. A depth-first search is pruned by prices of arms, as in
+`paths`: for each reference, the cheapest walks of j more rows are known from every row, whether or
+not they meet a row twice. So the largest of the sums bounds every component that begins like the
+one so far.
 """
 
 import math
@@ -19,12 +20,16 @@ from .listed import by_size
 
 
 class MatchingUnionBound(NamedTuple):
-    """A row takes the column of the next one, and the last one that of the first, or a free one."""
+    """The union bound over components of a matching.
 
-    board: FixedInts  # int64[rows, columns]: arms, -1 where there is none; all rows are matched
-    row: FixedInts  # of an arm
+    A component is a sequence of rows: each row takes the column of the next one, and the last row
+    takes that of the first, or a free column.
+    """
+
+    board: FixedInts  # int64[rows, columns]: arms, or -1; all rows are matched
+    row: FixedInts  # the row of an arm
     column: FixedInts
-    chance: Fixed  # float64[rows + 1]: by the number of rows
+    chance: Fixed  # float64[rows + 1]: log shares by the number of rows
     arms: Ints  # scratch: d
     sign: Floats
     steps: Ints  # scratch: int64[4, rows]
@@ -35,6 +40,7 @@ class MatchingUnionBound(NamedTuple):
     reach: Floats  # scratch: float64[2, rows]
 
     def log_weight(self, best: Floats, rival: Floats) -> float:
+        """Return the log share of the number of rows that change."""
         n = 0
         for a in range(best.size):
             if best[a] > rival[a]:
@@ -44,7 +50,7 @@ class MatchingUnionBound(NamedTuple):
     def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
-        """Cycles begin with their lowest row."""
+        """Search the components, each from its lowest row."""
         (rows, columns), arms, sign, board = self.board.shape, self.arms, self.sign, self.board
         weigher.price_arms(best, arms, sign, differ(best, rival, arms, sign))
         base, tries, lowest = weigher.base, 0, math.inf
@@ -62,7 +68,7 @@ class MatchingUnionBound(NamedTuple):
             for r in range(base.size):
                 spent[r, 0] = base[r]
                 bound = max(bound, base[r] + rest[r, 1, start])
-            if tries > LIMIT:  # what begins here is not searched any more: its bound counts
+            if tries > LIMIT:  # components from here are not searched any more: use their bound
                 lowest = min(lowest, bound)
                 continue
             depth, node[0], option[0], whole = -1 if bound >= least else 0, start, 0, bound
@@ -116,7 +122,7 @@ class MatchingUnionBound(NamedTuple):
 
 @jitable
 def edge_costs(offer: Floats, board: Ints, match: Ints, price: Floats) -> None:
-    """What it costs, for each reference, that a row leaves its column and takes another."""
+    """Compute the cost, for each reference, that a row leaves its column and takes another."""
     rows, columns = board.shape
     for r in range(offer.shape[0]):
         for x in range(rows):
@@ -136,8 +142,10 @@ def walks(
     reach: Floats,
     rest: Floats,
 ) -> None:
-    """rest[r, m, x]: the least that it costs to go on from row x, the m-th, to the end, with the
-    odds of what has then so many rows; for components that begin with a row.
+    """Compute the least costs of completing a component that begins with a given row.
+
+    ``rest[r, m, x]`` becomes the least cost of going on from row x, the m-th row, to the end,
+    including the log share of the resulting number of rows.
     """
     (references, rows, columns), spare = price.shape, False
     for c in range(columns):
@@ -147,7 +155,7 @@ def walks(
         for m in range(1, rows + 2):
             for x in range(rows):
                 rest[r, m, x] = math.inf
-        for j in range(1, rows + 1):  # rows that are still to move, x among them
+        for j in range(1, rows + 1):  # number of rows that are still to move, including x
             for x in range(rows):
                 then[x] = now[x]
             for x in range(rows):
@@ -169,7 +177,7 @@ def walks(
 def exchanged(
     board: Ints, match: Ints, node: Ints, length: int, last: int, arms: Ints, sign: Floats
 ) -> int:
-    """The arms that the rows so far leave and take, of which the last one takes this column."""
+    """List the arms that the rows so far leave and take; the last row takes the column `last`."""
     n = 0
     for i in range(length):
         r = node[i]
@@ -181,7 +189,7 @@ def exchanged(
 
 
 def components(board: Ints, row: Ints, column: Ints) -> MatchingUnionBound:
-    """Of a board with at least as many columns as rows."""
+    """Return the union bound for a board with at least as many columns as rows."""
     rows, columns = board.shape
     counts = counted(rows, columns - rows)
     chance = by_size(counts, float(counts.sum()))
@@ -202,8 +210,9 @@ def components(board: Ints, row: Ints, column: Ints) -> MatchingUnionBound:
 
 
 def counted(rows: int, spare: int) -> Floats:
-    """How many components have k rows, if every pair is allowed: cycles, and paths that end in one
-    of the spare columns.
+    """Return the number of components with k rows, for each k, if every pair is allowed.
+
+    Components are cycles, and paths that end in one of the spare columns.
 
     >>> counted(3, 0).tolist(), counted(2, 1).tolist()
     ([0.0, 0.0, 3.0, 2.0], [0.0, 2.0, 3.0])

@@ -1,8 +1,8 @@
-"""Rivals of a path: single detours, which leave it once and rejoin it.
+"""The union bound over single detours of a path, which leave it once and rejoin it.
 
-A depth-first search, pruned by prices of arms (`SetEvidence.price_arms`): for each reference, the cheapest
-way back to the path is known from every node, so that the largest of the sums bounds whatever a
-detour that has come so far can become.
+A depth-first search is pruned by prices of arms (`SetEvidence.price_arms`): for each reference, the
+cheapest way back to the path is known from every node. So the largest of the sums bounds every
+detour that begins like the one so far.
 """
 
 import math
@@ -17,14 +17,16 @@ from ...engine.state import Fixed, FixedInts, Floats, Ints
 from .._nearest.paths import LIMIT, walk
 from .listed import HUGE, log_share
 
-FEW = 1_000  # paths whose detours are counted one by one
+FEW = 1_000  # number of paths up to which their detours are counted one by one
 
 
 class PathUnionBound(NamedTuple):
-    first: FixedInts  # as in `PathsPart`
+    """The union bound over the detours of a path."""
+
+    first: FixedInts  # as in `PathsKernel`
     arm: FixedInts
     head: FixedInts
-    chance: Fixed  # float64[nodes, nodes]: of detours, by the nodes where they begin and end
+    chance: Fixed  # float64[nodes, nodes]: log shares by the first and last node of the detour
     arms: Ints  # scratch: d
     sign: Floats
     steps: Ints  # scratch: int64[5, nodes]
@@ -33,7 +35,7 @@ class PathUnionBound(NamedTuple):
     spent: Floats
 
     def log_weight(self, best: Floats, rival: Floats) -> float:
-        """By where the paths part first, and meet last."""
+        """Return the log share for the nodes at which the paths part first and meet last."""
         begin, end, v = -1, -1, 0
         while v < self.first.size - 2:
             for k in range(self.first[v], self.first[v + 1]):
@@ -48,6 +50,7 @@ class PathUnionBound(NamedTuple):
     def minimise_evidence(
         self, weigher: SetEvidence, best: Floats, floor: float, least: float, rival: Floats
     ) -> float:
+        """Search the detours from each node of the path."""
         first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
         weigher.price_arms(best, arms, sign, differ(best, rival, arms, sign))
         base, tries, lowest, begin = weigher.base, 0, math.inf, 0
@@ -67,7 +70,7 @@ class PathUnionBound(NamedTuple):
             for r in range(base.size):
                 spent[r, 0] = base[r]
                 bound = max(bound, base[r] + ahead[r, begin])
-            if tries > LIMIT:  # what begins here is not searched any more: its bound counts
+            if tries > LIMIT:  # detours from here are not searched any more: use their bound
                 lowest, begin = min(lowest, bound), head[along[i]]
                 continue
             depth, option[0], whole = -1 if bound >= least else 0, first[begin], bound
@@ -107,8 +110,9 @@ class PathUnionBound(NamedTuple):
         return min(least, lowest)
 
     def pay(self, offer: Floats, best: Floats, along: Ints, place: Ints) -> None:
-        """Write what it costs, for each reference, to take an edge and to leave out the path up to
-        the place of its head.
+        """Compute the cost of each edge for each reference.
+
+        It is the cost of taking the edge and leaving out the path up to the place of its head.
         """
         first, arm, head, price = self.first, self.arm, self.head, self.price
         for r in range(offer.shape[0]):
@@ -120,8 +124,9 @@ class PathUnionBound(NamedTuple):
                             price[r, k] += offer[r, arm[along[i]]]
 
     def look_back(self, best: Floats, on: Ints, begin: int) -> None:
-        """Write the cheapest way from each node back to the path, with the odds of ending there,
-        for detours that begin at a node.
+        """Compute the cheapest way from each node back to the path, for detours from one node.
+
+        It includes the log share for the node at which the detour ends.
         """
         first, arm, head, price, ahead = self.first, self.arm, self.head, self.price, self.ahead
         chance = self.chance[begin]
@@ -135,7 +140,7 @@ class PathUnionBound(NamedTuple):
                         ahead[r, v] = min(ahead[r, v], price[r, k] + rest)
 
     def list_detour(self, along: Ints, place: Ints, begin: int, via: Ints, length: int) -> int:
-        """List the arms of a detour and of what it goes around; return how many there are."""
+        """List the arms of a detour and of the bypassed path; return their number."""
         n = 0
         for j in range(length):
             self.arms[n], self.sign[n] = self.arm[via[j]], 1.0
@@ -153,8 +158,20 @@ def detours(
     within: dict[tuple[int, int], int] | None,
     d: int,
 ) -> PathUnionBound:
-    """Of a graph: the edges (arm, head) that leave each node, in topological order; how many
-    detours and pairs of ends a path has at most, and detours between two ends (`counted`).
+    """Return the union bound of a graph.
+
+    Parameters
+    ----------
+    leaving : sequence
+        The edges (arm, head) that leave each node, in topological order.
+    most : int
+        Upper bound on the number of detours of a path (see `counted`).
+    classes : int
+        Upper bound on the number of pairs of ends that detours of a path have.
+    within : dict or None
+        Upper bounds on the number of detours between two ends; None if they are not known.
+    d : int
+        The number of arms.
     """
     nodes = len(leaving)
     ways = np.zeros((nodes, nodes))  # from one node to another
@@ -163,7 +180,7 @@ def detours(
             ways[v, v] = 1.0
             for _, head in leaving[v]:
                 ways[v] = np.minimum(ways[v] + ways[head], HUGE)
-        ways = np.maximum(ways - 1.0, 1.0) * (1.0 + 1e-12)  # all of them but the path's own
+        ways = np.maximum(ways - 1.0, 1.0) * (1.0 + 1e-12)  # without the path itself
     else:
         ways[:] = 1.0
         for ends, number in within.items():
@@ -186,8 +203,9 @@ def detours(
 def counted(
     leaving: Sequence[Sequence[tuple[int, int]]], size: int
 ) -> tuple[int, int, dict[tuple[int, int], int] | None]:
-    """The most detours that a path has, the most pairs of nodes at which they begin and end, and
-    the most detours with given ends; if there are many paths, not less than that, and None.
+    """Return the most detours of a path, the most pairs of ends, and the most detours by ends.
+
+    If there are many paths, the first two are upper bounds and the third is None.
     """
     if size > FEW:
         return size - 1, _pairs(leaving), None
@@ -201,8 +219,10 @@ def counted(
 
 
 def _pairs(leaving: Sequence[Sequence[tuple[int, int]]]) -> int:
-    """How many pairs of nodes a path has at most, of which the first has a choice and the second
-    another way to it: the best number for each number of choices so far, node by node.
+    """Return an upper bound on the number of pairs of ends of detours of a path.
+
+    A detour can begin at a node with a choice and end at a node with another way to it. The best
+    number of pairs is computed for each number of choices so far, node by node.
     """
     nodes = len(leaving)
     entering = [0] * nodes
@@ -221,7 +241,7 @@ def _pairs(leaving: Sequence[Sequence[tuple[int, int]]]) -> int:
 
 
 def _paths(leaving: Sequence[Sequence[tuple[int, int]]], v: int) -> Iterator[list[tuple[int, int]]]:
-    """All paths from a node to the last, as (node, arm) in order."""
+    """Yield all paths from a node to the last one, as (node, arm) in order."""
     if v == len(leaving) - 1:
         yield []
     for arm, head in leaving[v]:
@@ -232,7 +252,7 @@ def _paths(leaving: Sequence[Sequence[tuple[int, int]]], v: int) -> Iterator[lis
 def _around(
     leaving: Sequence[Sequence[tuple[int, int]]], path: list[tuple[int, int]]
 ) -> dict[tuple[int, int], int]:
-    """How many detours a path has, by their ends."""
+    """Return the number of detours of a path, by their ends."""
     on, taken = {v for v, _ in path} | {len(leaving) - 1}, {arm for _, arm in path}
     found = dict[tuple[int, int], int]()
     for begin, _ in path:

@@ -26,7 +26,7 @@ from ...report.content import (
     unit_of,
 )
 from ...report.figures import picture
-from ...versions import ANOTHER
+from ...settings import ANOTHER
 from .wording import PAGE, next_step
 
 Data = dict[str, Any]
