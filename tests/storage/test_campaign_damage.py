@@ -140,6 +140,8 @@ CHANGES = [
     "UPDATE runs SET figures = x'00' WHERE run = 7",
     "UPDATE runs SET run = 9999 WHERE run = 7",
     "UPDATE runs SET chunk = chunk + 1 WHERE run = 7",
+    "UPDATE runs SET configuration = 'other' WHERE rowid = 7",
+    "UPDATE chunks SET configuration = 'other' WHERE id = 7",
     "UPDATE chunks SET checksum = 'ab' WHERE id = 7",
     "UPDATE chunks SET number = number + 1 WHERE id = 7",
     "UPDATE chunks SET first = 'one', checksum = 'ab' WHERE id = 7",
