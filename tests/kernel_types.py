@@ -18,7 +18,7 @@ def add_defaults(context):
 
 class Kernels(Plugin):
     def get_class_decorator_hook_2(self, fullname):
-        return add_defaults if fullname == "combgame.engine.jit.kernel" else None
+        return add_defaults if fullname == "combgame.engine.kernels.kernel" else None
 
 
 def plugin(version):

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame.engine.compile_log import tried
 from combgame.engine.jit import jitable
-from combgame.engine.numba_versions import tried
 from combgame.simulation.runner import InitialState, Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner, check_rule, same
@@ -210,7 +210,7 @@ def test_a_part_that_does_not_fit_the_verbs_is_said():
 
 
 def test_default_methods_belong_to_what_is_compiled():
-    from combgame.engine.jit import kernel
+    from combgame.engine.kernels import kernel
     from combgame.engine.numba._identity import identity
 
     def made(value, own=None):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ..engine.numba_versions import idle, unaccelerated
+from ..engine.compile_log import idle, unaccelerated
 from ._common import AsJson, put
 
 EXTRAS = {

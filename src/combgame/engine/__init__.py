@@ -1,1 +1,1 @@
-"""The game itself: the round, what it needs of its parts, and the two engines that play it."""
+"""The round, the protocols of the kernels that it calls, and the engines that run it."""

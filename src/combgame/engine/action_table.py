@@ -1,11 +1,10 @@
-"""Actions by number: the sparse side of the simplex.
+"""Actions by number: sparse distributions over actions.
 
-Nothing ever enumerates the actions (but for the learners that are defined that way): the ones that
-have had weight are entered here as they appear, each with the number of times it was played and the
-weight it was given.
+Actions are not enumerated (except by the learners that are defined that way). An action is entered
+here when it first has weight, with the number of its plays and its cumulative weight.
 
-Arrays that may turn out too short. On the processor they grow; on a card nothing does, and a run
-that would need it is marked (a field `outgrown` of a part, int64[1]) and played on the processor.
+Arrays may turn out too short. On a CPU they grow. On a GPU nothing grows: a run that needs larger
+arrays is marked (a field `outgrown`, int64[1], of a kernel) and played on the CPU.
 """
 
 from typing import NamedTuple, TypeVar
@@ -18,26 +17,54 @@ from .state import Floats, Ints
 
 
 class SparseWeights(NamedTuple):
-    """w_t, a sparse distribution over actions, and its marginals w~_t."""
+    r"""A sparse distribution w_t over actions, and its marginals.
 
-    ids: NDArray[np.int64]  # catalogue numbers, [:size]
-    values: NDArray[np.float64]  # their weights, [:size]
-    arm_weights: NDArray[np.float64]  # w~_t = W_A w_t, float64[d]
-    size: NDArray[np.int64]  # int64[1]
+    Attributes
+    ----------
+    ids : int64[capacity]
+        Numbers of the actions in the table, in ``ids[:size[0]]``.
+    values : float64[capacity]
+        Their weights.
+    arm_weights : float64[d]
+        :math:`\tilde w_t = W_A w_t`, the weight of each arm.
+    size : int64[1]
+        Number of the actions.
+    """
+
+    ids: NDArray[np.int64]
+    values: NDArray[np.float64]
+    arm_weights: NDArray[np.float64]
+    size: NDArray[np.int64]
 
 
 class ActionTable(NamedTuple):
-    """Every set met so far, numbered 0, 1, ...; slots by hash find the number of a set."""
+    r"""The sets met so far, numbered 0, 1, ...
 
-    arms: NDArray[np.int64]  # int64[room, K]: its arms, ascending
-    sizes: NDArray[np.int64]  # int64[room]
-    n_plays: NDArray[np.float64]  # N_A: how often it was chosen
-    cumulative_weight: NDArray[np.float64]  # sum_s w_{s,A}: how often it should have been
-    slots: NDArray[np.int64]  # by hash: number + 1, or 0
-    size: NDArray[np.int64]  # int64[1]
+    Attributes
+    ----------
+    arms : int64[capacity, K]
+        Arms of each set, ascending.
+    sizes : int64[capacity]
+        Number of arms of each set.
+    n_plays : float64[capacity]
+        N_A: number of plays of each set.
+    cumulative_weight : float64[capacity]
+        :math:`\sum_s w_{s,A}`: number of plays that each set should have had.
+    slots : int64[slots]
+        Hash table: number of a set plus 1, or 0.
+    size : int64[1]
+        Number of sets.
+    """
+
+    arms: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    n_plays: NDArray[np.float64]
+    cumulative_weight: NDArray[np.float64]
+    slots: NDArray[np.int64]
+    size: NDArray[np.int64]
 
     def lookup(self, action: NDArray[np.float64]) -> int:
-        """The number of a set, entering it if it is new."""
+        """Return the number of a set; enter the set if it is new."""
         key, n = 7, 0
         for a in range(action.size):
             if action[a] > 0.5:
@@ -67,22 +94,23 @@ class ActionTable(NamedTuple):
         return int(number)
 
     def decode(self, number: int, out: NDArray[np.float64]) -> None:
-        """The set of a number, as a 0/1 vector."""
+        """Write the set of a number as a 0/1 vector."""
         for a in range(out.size):
             out[a] = 0.0
         for j in range(self.sizes[number]):
             out[self.arms[number, j]] = 1.0
 
     def dot(self, number: int, score: NDArray[np.float64]) -> float:
-        """<1_A, score>."""
+        """Return <1_A, score> for the set of a number."""
         total = 0.0
         for j in range(self.sizes[number]):
             total += score[self.arms[number, j]]
         return total
 
     def add_weights(self, weights: SparseWeights) -> None:
-        """Book w_t: its marginals w~_t = W_A w_t into mixture.arms, its weights onto what the
-        actions are owed.
+        r"""Add w_t to the cumulative weights.
+
+        The marginals :math:`\tilde w_t = W_A w_t` are written to ``weights.arm_weights``.
         """
         for a in range(weights.arm_weights.size):
             weights.arm_weights[a] = 0.0
@@ -93,20 +121,21 @@ class ActionTable(NamedTuple):
                 weights.arm_weights[self.arms[number, j]] += weight
 
     def add_all_weights(self, weights: SparseWeights) -> None:
-        """Book a w_t with a weight for every action, in the order of numbers, whose w~_t is
-        known.
+        """Add a w_t that has a weight for every action, in the order of their numbers.
+
+        Its marginals are known already.
         """
         owed, weight = self.cumulative_weight, weights.values
         for i in range(weights.size[0]):
             owed[i] += weight[i]
 
     def is_full(self) -> bool:
-        """True when one more set might not fit."""
+        """Return whether one more set might not fit."""
         return bool(self.size[0] >= self.sizes.size)
 
 
 def make_action_table(room: int, largest: int) -> ActionTable:
-    """An empty catalogue for `room` sets of at most `largest` arms."""
+    """Return an empty table for `room` sets of at most `largest` arms."""
     slots = 1 << max(4, int(2 * room).bit_length())  # at most half full
     return ActionTable(
         np.zeros((room, largest), np.int64),
@@ -119,14 +148,16 @@ def make_action_table(room: int, largest: int) -> ActionTable:
 
 
 def make_sparse_weights(room: int, d: int) -> SparseWeights:
+    """Return an empty distribution over at most `room` actions."""
     return SparseWeights(
         np.zeros(room, np.int64), np.zeros(room), np.zeros(d), np.zeros(1, np.int64)
     )
 
 
 def fill_action_table(sets: list[tuple[int, ...]], room: int, largest: int) -> ActionTable:
-    """A catalogue of different sets of ascending arms, numbered in their order: `lookup` for all of
-    them at once.
+    """Return a table of distinct sets of ascending arms, numbered in their order.
+
+    It is the table that a `lookup` of each set would make.
     """
     new, n = make_action_table(room, largest), len(sets)
     new.sizes[:n] = [len(chosen) for chosen in sets]
@@ -137,7 +168,7 @@ def fill_action_table(sets: list[tuple[int, ...]], room: int, largest: int) -> A
 
 
 def enlarge_action_table(old: ActionTable, room: int) -> ActionTable:
-    """The same catalogue with more room; numbers stay."""
+    """Return the same table with a larger capacity; numbers stay."""
     new = make_action_table(room, old.arms.shape[1])
     for before, after in zip(old[:4], new[:4], strict=True):
         after[: len(before)] = before
@@ -146,9 +177,7 @@ def enlarge_action_table(old: ActionTable, room: int) -> ActionTable:
 
 
 def _index(new: ActionTable, n: int) -> None:
-    """Fill the slots of the first n sets. They are known to differ, so nothing has to be
-    compared.
-    """
+    """Fill the hash table with the first n sets, which are known to be distinct."""
     new.size[0] = n
     keys = np.full(n, 7, np.int64)
     for j in range(new.arms.shape[1]):
@@ -167,7 +196,7 @@ Numbers = TypeVar("Numbers", Floats, Ints)
 
 @jitable(allocates=True)
 def longer(x: Numbers) -> Numbers:
-    """Twice as long, with the same beginning; on a card, x itself.
+    """Return an array twice as long with the same beginning; on a GPU, return `x` itself.
 
     >>> longer(np.ones(2)).tolist()
     [1.0, 1.0, 0.0, 0.0]

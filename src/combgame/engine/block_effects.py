@@ -1,12 +1,12 @@
-"""Plays with a level of their own: what differences within plays say, block by block.
+"""Batch effects: differences between arms within plays, block by block.
 
-A value is mu_a + b_t + noise, where nothing is known of the level b_t of play t but that it is the
-same for all arms of the play. A *block* is a number of plays whose arms were fixed before the first
-value of any of them. Least squares within its plays gives, for every two arms that the block joins,
-their difference d_b and its variance v_b, in which the levels cancel. The stopping rule needs no
-more than S = sum of d_b/v_b and J = sum of 1/v_b over the blocks (docs/plates.md).
+A value is mu_a + b_t + noise, where the batch effect b_t of play t is unknown and the same for all
+arms of the play. A *block* is a number of plays whose arms were fixed before the first value of any
+of them. Least squares within its plays gives, for every two arms that the block connects, their
+difference d_b and its variance v_b, in which the batch effects cancel. The stopping rule needs only
+S, the sum of d_b/v_b, and J, the sum of 1/v_b, over the blocks (docs/plates.md).
 
-Where plays have no level nothing is kept (`statistics.IndependentEstimator`).
+Without batch effects nothing is kept (`statistics.IndependentEstimator`).
 """
 
 from typing import NamedTuple
@@ -19,8 +19,9 @@ from .state import Floats, Ints, restore_array, restore_rows
 
 @jitable
 def eliminate(rows: Floats, n: int, width: int) -> None:
-    """Gauss and Jordan: make the first n columns of n rows a unit matrix. (Rows of a grounded
-    Laplacian: no pivot has to be looked for.)
+    """Make the first n columns of n rows the unit matrix by Gauss-Jordan elimination.
+
+    The rows belong to a grounded Laplacian, so that no pivot has to be searched for.
     """
     for p in range(n):
         pivot = float(rows[p, p])
@@ -33,52 +34,93 @@ def eliminate(rows: Floats, n: int, width: int) -> None:
                     rows[i, j] -= factor * rows[p, j]
 
 
-OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
-# tells of it so far
-# arrays that nobody but the game writes, in the order of `BatchEstimator.mirror`
+OFTEN = 12.0  # a deviation counts if its arm has at least 1/OFTEN of the squares so far
+# arrays that rules must not write, in the order of `BatchEstimator.mirror`
 MIRRORED = (
     *("precision", "lead", "sure", "joined", "fresh", "offset", "piece", "arms", "value", "size"),
     *("done", "noise", "about", "trusted", "largest", "lifted"),
 )
-PAD = 1e-11  # of the squares of a block: more than rounding can take from what they leave over
+PAD = 1e-11  # share of the squares of a block; more than rounding can take from the residuals
 
 
 class BatchEstimator(NamedTuple):
-    precision: Floats  # float64[d]: 1/sigma^2; 1 where sigma is not known
-    lead: Floats  # float64[d, d]: S, of the row's arm over the column's
-    sure: Floats  # float64[d, d]: J
-    # float64[d, d + 1]: the weights by which plays of complete blocks join two arms, and what they
-    # say: sums of weight * (value - other value)
+    """Least-squares estimates of the differences between arms, from within plays.
+
+    Attributes
+    ----------
+    precision : float64[d]
+        1/sigma^2 of each arm; 1 if sigma is unknown.
+    lead : float64[d, d]
+        S of the row's arm over the column's.
+    sure : float64[d, d]
+        J of the two arms.
+    joined : float64[d, d + 1]
+        Normal equations of the complete blocks: the weights by which plays connect two arms, and
+        the sum of weight * (value - other value).
+    fresh : float64[d, d + 1]
+        The same for the block that is being played.
+    awaited : float64[d, d]
+        J that requested plays will add, for sampling rules.
+    offset : float64[d]
+        Estimates of the arms from all complete blocks.
+    piece : int64[d]
+        Connected component of each arm in the complete blocks; -1 if it is in none.
+    arms : int64[d]
+        Arms of the current play, in ``arms[:size[0]]``.
+    value : float64[2, d]
+        Their values, and the precisions of these.
+    size : int64[1]
+        Number of these arms.
+    left : int64[1]
+        Number of plays of the current block that are still to come.
+    wanted : int64[2]
+        Number of plays that the study would like the next block to have, and the largest number
+        that it may have (0 for any).
+    done : int64[1]
+        Number of complete blocks.
+    noise : float64[2, 2]
+        Number of squares of values times their precision, and their sum: first of those that bound
+        sigma from above (docs/plates.md), then of the residuals of the least squares of each block.
+    about : float64[2, 2]
+        The same for the block that is being played: about the estimates of the blocks before it,
+        and of its values about the means of their plays.
+    trusted : int64[d]
+        1 for arms that the blocks before it estimate well enough for that.
+    largest : float64[1]
+        Largest absolute value.
+    lifted : float64[2]
+        Mean and standard deviation of simulated batch effects.
+    work : float64[d, 2 d + 1]
+        Scratch, as are `order` and `mark`, int64[d].
+    """
+
+    precision: Floats
+    lead: Floats
+    sure: Floats
     joined: Floats
-    fresh: Floats  # the same of the block that is being played
-    awaited: Floats  # float64[d, d]: J that plays asked for will add, for sampling rules
-    offset: Floats  # float64[d]: what all complete blocks say of the arms
-    piece: Ints  # int64[d]: arms that they join have the same number; -1: in none
-    arms: Ints  # int64[d]: those of the play at hand, [:size]
-    value: Floats  # float64[2, d]: their values, and the precision of these
-    size: Ints  # int64[1]
-    left: Ints  # int64[1]: plays of the present block that are still to come
-    # int64[2]: plays that whoever asks would like the next block to have, and that it may have at
-    # most (0: any number)
+    fresh: Floats
+    awaited: Floats
+    offset: Floats
+    piece: Ints
+    arms: Ints
+    value: Floats
+    size: Ints
+    left: Ints
     wanted: Ints
-    done: Ints  # int64[1]: complete blocks
-    # float64[2, 2], squares of values times their precision, first how many and then their sum:
-    # those that bound sigma from above (docs/plates.md); residuals of the least squares of each
-    # block
+    done: Ints
     noise: Floats
-    # float64[2, 2]: the same of the block that is being played, about estimates of blocks before
-    # it; and of its values about the means of their plays
     about: Floats
-    trusted: Ints  # int64[d]: 1 for arms of which blocks before it tell enough for that
-    largest: Floats  # float64[1]: of all values, in size
-    lifted: Floats  # float64[2]: simulated levels have this mean and standard deviation
-    work: Floats  # float64[d, 2 d + 1] scratch
-    order: Ints  # int64[d] scratch
-    mark: Ints  # int64[d] scratch
+    trusted: Ints
+    largest: Floats
+    lifted: Floats
+    work: Floats
+    order: Ints
+    mark: Ints
 
     def mirror(self, was: "BatchEstimator", back: bool) -> int:
-        """Copy what is here, or put it back; the number in MIRRORED, from 1, of the last array that
-        was written, 0 if none was.
+        """Copy the arrays to a backup, or restore them from there.
+
+        Return the number in MIRRORED, from 1, of the last array that had been changed, or 0.
         """
         which = 0
         which = max(which, 1 * restore_array(self.precision, was.precision, back))
@@ -99,13 +141,13 @@ class BatchEstimator(NamedTuple):
         return max(which, 16 * restore_array(self.lifted, was.lifted, back))
 
     def lift(self, rng: np.random.Generator) -> float:
-        """The level of a simulated play."""
+        """Return the batch effect of a simulated play."""
         if self.lifted[1] == 0.0:
             return float(self.lifted[0])
         return float(self.lifted[0] + self.lifted[1] * rng.standard_normal())
 
     def put(self, arm: int, value: float, n: float) -> None:
-        """An arm of the play at hand: the mean of n values."""
+        """Add an arm of the current play, with the mean of n values."""
         k = self.size[0]
         self.largest[0] = max(self.largest[0], abs(value))
         self.arms[k], self.value[0, k] = arm, value
@@ -113,7 +155,7 @@ class BatchEstimator(NamedTuple):
         self.size[0] = k + 1
 
     def pass_play(self) -> None:
-        """The play is over; with the last of its block, the block is complete."""
+        """End the play, and complete its block if it was the last of the block."""
         n, total, d = self.size[0], 0.0, self.precision.size
         for k in range(n):
             total += self.value[1, k]
@@ -131,8 +173,10 @@ class BatchEstimator(NamedTuple):
             self.complete()
 
     def scatter(self, total: float) -> None:
-        """Squares of the play at hand: about its mean, and, of arms that are known, about what is
-        known of them and a level that fits best. total: of the precisions.
+        """Add the squares of the current play, whose precisions add up to `total`.
+
+        The deviations are those from the play's mean and, for arms that are known well enough,
+        those from their estimates and the batch effect that fits best.
         """
         n, most, number = self.size[0], 0.0, 0.0
         for k in range(n):
@@ -152,20 +196,23 @@ class BatchEstimator(NamedTuple):
                     self.about[0, 1] += off * off * (weight / most)
 
     def add_squares(self, n: float, squares: float) -> None:
-        """Of replicates within the play at hand about their own mean: n degrees of freedom."""
+        """Add the squares of replicates within the current play about their own mean.
+
+        `n` is their number of degrees of freedom.
+        """
         self.about[0, 0] += n
         self.about[1, 0] += n
         self.about[0, 1] += squares
         self.about[1, 1] += squares
 
     def variance(self) -> float:
-        """As the squares have it, in 1/precision; 1 while there are none."""
+        """Return the estimated variance in units of 1/precision; 1 without squares."""
         which = 1 if self.noise[1, 0] > 0.5 * self.noise[0, 0] else 0
         n, squares = float(self.noise[which, 0]), float(self.noise[which, 1])
         return squares / n if n > 0.0 and squares > 1e-290 else 1.0
 
     def complete(self) -> None:
-        """Add the differences that the block gives to those of the blocks before."""
+        """Add the differences of the block to those of the blocks before it."""
         d, whole = self.precision.size, float(self.about[1, 1])
         for a in range(d):
             self.mark[a] = -1
@@ -181,7 +228,7 @@ class BatchEstimator(NamedTuple):
         rest, squares = float(self.about[1, 0]), max(float(self.about[1, 1]), 0.0)
         self.noise[1, 0] += rest
         self.noise[1, 1] += squares
-        if rest >= self.about[0, 0]:  # which was fixed before the values were seen
+        if rest >= self.about[0, 0]:  # this choice is made before the values are observed
             self.noise[0, 0] += rest
             self.noise[0, 1] += squares + PAD * whole
         else:
@@ -194,7 +241,10 @@ class BatchEstimator(NamedTuple):
         self.done[0] += 1
 
     def trust(self) -> None:
-        """Of which arms the blocks so far tell enough for deviations from that to tell of sigma."""
+        """Mark the arms that are estimated well enough.
+
+        Deviations from the estimates of these arms count towards the estimate of sigma.
+        """
         d, most, heaviest = self.precision.size, -1.0, 0
         for a in range(d):
             self.work[a, 0] = 0.0
@@ -207,8 +257,10 @@ class BatchEstimator(NamedTuple):
             self.trusted[a] = 1 if enough and self.piece[a] == self.piece[heaviest] else 0
 
     def reach(self, joined: Floats, first: int, mark: Ints) -> int:
-        """List the arms that are joined with the first one, which becomes their mark, the arm of
-        the most weight at the end; how many.
+        """List the arms that are connected with the first one, and return their number.
+
+        The mark of each becomes the first arm. The arm with the largest weight stands last in the
+        list.
         """
         d, n, at = self.precision.size, 1, 0
         self.order[0], mark[first] = first, first
@@ -232,8 +284,10 @@ class BatchEstimator(NamedTuple):
         return n
 
     def solve(self, joined: Floats, n: int, whole: bool) -> None:
-        """Least squares for the arms of the list, of which the last is put at 0: column n - 1 of
-        the scratch array; whole: and their covariances after that.
+        """Compute the least-squares estimates of the listed arms, of which the last is put at 0.
+
+        Column n - 1 of the scratch array holds the estimates; if `whole` is true, their covariances
+        follow.
         """
         d, r, work = self.precision.size, n - 1, self.work
         width = 2 * r + 1 if whole else r + 1
@@ -252,7 +306,7 @@ class BatchEstimator(NamedTuple):
         eliminate(work, r, width)
 
     def compare(self, n: int) -> None:
-        """Of all pairs of the list: d_b/v_b and 1/v_b."""
+        """Add d_b/v_b and 1/v_b of all pairs of the list."""
         self.solve(self.fresh, n, True)
         r, work = n - 1, self.work
         self.about[1, 0] -= r
@@ -272,7 +326,7 @@ class BatchEstimator(NamedTuple):
                     self.sure[b, a] += 1.0 / doubt
 
     def fit(self) -> None:
-        """Least squares over all complete blocks."""
+        """Compute the least-squares estimates over all complete blocks."""
         for a in range(self.precision.size):
             self.piece[a] = -1
         for a in range(self.precision.size):
@@ -283,15 +337,16 @@ class BatchEstimator(NamedTuple):
                     self.offset[self.order[k]] = self.work[k, n - 1] if k < n - 1 else 0.0
 
     def clear(self) -> None:
-        """Nothing is known any longer."""
+        """Forget all values."""
         for kept in (self.lead, self.sure, self.joined, self.fresh, self.noise, self.about):
             kept[:] = 0.0
         self.trusted[:], self.largest[0] = 0, 0.0
         self.left[0] = self.done[0] = self.size[0] = 0
 
     def adjust(self, mean: Floats) -> None:
-        """Means of values become those that differ as the complete blocks say; those of arms that
-        are joined keep their average.
+        """Make the means differ as the complete blocks estimate.
+
+        The average over each connected component stays.
         """
         d = self.precision.size
         if d == 0 or self.done[0] == 0:
@@ -309,7 +364,7 @@ class BatchEstimator(NamedTuple):
 
 
 def make_blocks(precision: Floats) -> BatchEstimator:
-    """Nothing seen yet of arms with these 1/sigma^2.
+    """Return the estimator of arms with these 1/sigma^2 before any value is observed.
 
     >>> blocks = make_blocks(np.ones(3))
     >>> blocks.put(0, 7.0, 1.0), blocks.put(1, 5.0, 1.0), blocks.pass_play()

@@ -1,4 +1,4 @@
-"""One source, two engines: the round interpreted, or compiled by numba."""
+"""The choice between the interpreted and the compiled engine."""
 
 import functools
 import inspect
@@ -9,9 +9,9 @@ import numpy as np
 
 from .._messages import Message, OptionHint
 from ..errors import EngineError, error_from, unknown_name
+from .compile_log import idle
 from .jit import FUNCTIONS, PARTS
 from .kernels import iter_leaves
-from .numba_versions import idle
 from .round import play
 from .user_code import SIGNATURE
 
@@ -20,30 +20,30 @@ _CHOSEN: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 def choose_engine(
-    engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play
+    engine: str, kernels: tuple[Any, ...], function: Callable[..., Any] = play
 ) -> Callable[..., Any]:
-    """`function` for these parts: compiled where every one of them is a NamedTuple of numbers,
-    arrays and such.
+    """Return a function for given kernels, compiled where possible.
 
-    A Python oracle can be called from compiled code, but that is compiled anew in every process:
-    only if asked for.
+    A function is compiled if every kernel is a NamedTuple of numbers, arrays and such. Compiled
+    code can also call a Python oracle, but it is then compiled anew in every process; this is done
+    only if the engine is "compiled".
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if engine == "python":
         return function
-    # all that the choice depends on
-    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(parts, []))
+    # everything on which the choice depends
+    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(kernels, []))
     if key not in _CHOSEN:
-        _CHOSEN[key] = _choose(engine, parts, function)
+        _CHOSEN[key] = _choose(engine, kernels, function)
     return _CHOSEN[key]
 
 
 def _choose(
-    engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
+    engine: str, kernels: tuple[Any, ...], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    check_verbs(parts)
-    leaves = [leaf for kernel in parts for leaf in iter_leaves(kernel)]
+    check_verbs(kernels)
+    leaves = [leaf for kernel in kernels for leaf in iter_leaves(kernel)]
     foreign = next(
         (
             x
@@ -55,10 +55,10 @@ def _choose(
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
     why = idle()
     if foreign is None and not why and (engine == "compiled" or not callback):
-        kept = compiled_entry(function, not callback and all(ours(kernel) for kernel in parts))
+        kept = compiled_entry(function, not callback and all(ours(kernel) for kernel in kernels))
         from .numba import register_kernels
 
-        register_kernels()  # what has been marked since
+        register_kernels()  # functions marked since the last call
         return kept
     if engine == "compiled":
         ways = {"auto": OptionHint("engine", "auto"), "python": OptionHint("engine", "python")}
@@ -76,14 +76,15 @@ def _choose(
 
 @functools.cache
 def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
+    """Return the compiled function and register what is marked so far."""
     from .numba import compiled
 
-    return compiled(function, ours)  # teaches what is marked so far
+    return compiled(function, ours)  # registers what is marked so far
 
 
 @functools.cache
 def _verbs(marked: int) -> dict[str, list[str]]:
-    """Every verb of a protocol and its parameters."""
+    """Return the parameters of every verb of a protocol."""
     return {
         name: list(inspect.signature(method).parameters)
         for kernel in PARTS[:marked]
@@ -93,16 +94,17 @@ def _verbs(marked: int) -> dict[str, list[str]]:
     }
 
 
-def check_verbs(parts: tuple[Any, ...]) -> None:
-    """Refuse parts in which compiled code would not find a verb."""
-    for kernel in parts:
+def check_verbs(kernels: tuple[Any, ...]) -> None:
+    """Raise an error if compiled code would not find a verb of a kernel."""
+    for kernel in kernels:
         if (said := _misfit(kernel)) is not None:
             raise error_from(EngineError, said)
 
 
 def _misfit(kernel: Any) -> Message | None:
-    """Why compiled code would not find a verb of a part: a field that hides it, or other
-    parameters.
+    """Return the reason why compiled code would not find a verb of a kernel.
+
+    The reason is a field that hides the verb, or other parameters.
     """
     if not (isinstance(kernel, tuple) and hasattr(kernel, "_fields")):
         return None
@@ -137,7 +139,10 @@ def _class_misfit(kind: Any, marked: int) -> Message | None:
 
 
 def _classes(values: tuple[Any, ...], kinds: list[type]) -> list[type]:
-    """The class of everything in some parts; that of a NamedTuple says how many follow."""
+    """Collect the class of everything in some kernels.
+
+    The class of a NamedTuple determines how many classes follow.
+    """
     for x in values:
         kind = type(x)
         kinds.append(kind)
@@ -147,8 +152,9 @@ def _classes(values: tuple[Any, ...], kinds: list[type]) -> list[type]:
 
 
 def ours(kernel: Any) -> bool:
-    """Whether every class in a part is this package's: then the compiled round can be kept on
-    disk.
+    """Return whether every class in a kernel belongs to this package.
+
+    If so, the compiled round can be kept on disk.
     """
     if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
         return type(kernel).__module__.partition(".")[0] == "combgame" and all(

@@ -1,7 +1,8 @@
-"""Binary heaps over numbered items: the item with the smallest key on top, ties by number.
+"""Binary heaps of numbered items: the item with the smallest key is on top, ties by number.
 
-`heap[:n]` holds items, `place[item]` is its position + 1 (0: not in the heap), `key[item]` its key.
-Functions without calls inside: in compiled code those cost nothing to call.
+``heap[:n]`` holds items, ``place[item]`` is the position of an item plus 1 (0 if it is not in the
+heap), and ``key[item]`` is its key. The functions call no others, so that a call costs nothing in
+compiled code.
 """
 
 from .jit import jitable
@@ -10,7 +11,7 @@ from .state import Floats, Ints
 
 @jitable
 def rise(heap: Ints, place: Ints, key: Floats, at: int) -> None:
-    """Move the item at a position up to where it belongs."""
+    """Move the item at a position up to its place."""
     item = heap[at]
     while at > 0:
         up = (at - 1) >> 1
@@ -26,7 +27,7 @@ def rise(heap: Ints, place: Ints, key: Floats, at: int) -> None:
 
 @jitable
 def sink(heap: Ints, place: Ints, key: Floats, n: int, at: int) -> None:
-    """Move the item at a position of a heap of n down to where it belongs."""
+    """Move the item at a position of a heap of n items down to its place."""
     item = heap[at]
     while 2 * at + 1 < n:
         down = 2 * at + 1
@@ -46,7 +47,7 @@ def sink(heap: Ints, place: Ints, key: Floats, n: int, at: int) -> None:
 
 @jitable
 def drop(heap: Ints, place: Ints, key: Floats, n: int, at: int) -> int:
-    """Take the item at a position out of a heap of n; return n - 1."""
+    """Remove the item at a position from a heap of n items, and return n - 1."""
     last = n - 1
     place[heap[at]] = 0
     if at < last:
@@ -59,7 +60,7 @@ def drop(heap: Ints, place: Ints, key: Floats, n: int, at: int) -> int:
 
 @jitable
 def ascend(value: Floats) -> None:
-    """Sort numbers in their place, the smallest first.
+    """Sort numbers in place, in ascending order.
 
     >>> import numpy as np
     >>> some = np.array([3.0, 1.0, 2.0])

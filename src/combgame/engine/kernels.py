@@ -1,27 +1,99 @@
-"""Parts are NamedTuples of numbers and arrays: a copy with arrays of its own, many such copies, and
-the same state in larger ones.
+"""Kernels: their default methods, copies of them, and their state in larger arrays.
+
+A kernel is a NamedTuple of numbers, arrays and other kernels.
 """
 
 import copy
 from collections.abc import Callable
 from itertools import count, pairwise
 from operator import itemgetter
+from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from .protocols import ProblemKernel, Threshold
+from .state import Floats, Ints
+from .statistics import Statistics
 from .user_code import SIGNATURE
 
-Part = TypeVar("Part")
-UNSHARED = (float, int, bool)  # nobody can change them
+Kernel = TypeVar("Kernel")
+Class = TypeVar("Class", bound=type)
+UNSHARED = (float, int, bool)  # immutable
 SHARED = (*UNSHARED, np.generic, SIGNATURE)
 SIMPLE = (*UNSHARED, np.random.Generator)
-# contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
+# flags: contiguous (C, F), aligned, writeable; numba's type depends on them, dtype and ndim
 LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
 
 
-def deep_copy(kernel: Part) -> Part:
-    """A part with arrays of its own."""
+def kernel(defaults: type) -> Callable[[Class], Class]:
+    """Give a NamedTuple the methods of a default class that it does not define itself.
+
+    A NamedTuple cannot inherit methods, so they are copied onto the class. Compiled code and the
+    hash of what is compiled find them there like methods that were written out.
+
+    Parameters
+    ----------
+    defaults : type
+        Class with the default methods, such as `FixedSizeDefaults`.
+
+    Returns
+    -------
+    Callable
+        Class decorator for a NamedTuple.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from combgame.engine.kernels import FixedSizeDefaults
+    >>> @kernel(FixedSizeDefaults)
+    ... class Mine(NamedTuple):
+    ...     d: int
+    >>> Mine(3).needs_resize()
+    False
+    """
+
+    def complete(kernel: Class) -> Class:
+        for name, method in vars(defaults).items():
+            if isinstance(method, FunctionType) and not hasattr(kernel, name):
+                setattr(kernel, name, method)
+        return kernel
+
+    return complete
+
+
+class FixedSizeDefaults:
+    """Default methods of a rule or a learner whose arrays never grow."""
+
+    def needs_resize(self) -> bool:
+        """Return False: the next call always fits."""
+        return False
+
+
+class StoppingDefaults:
+    """Default methods of a stopping rule that has a threshold and forecasts nothing."""
+
+    threshold: Threshold
+
+    def critical_value(self, t: int, index: int) -> float:
+        """Return the value of the threshold."""
+        return self.threshold.critical_value(t, index)
+
+    def expected_growth(
+        self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
+    ) -> float:
+        """Return 0: the likelihood ratio alone tells rivals apart."""
+        return 0.0
+
+    def projected_evidence(
+        self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
+    ) -> float:
+        """Return 0; it is not called as long as `expected_growth` returns 0."""
+        return 0.0
+
+
+def deep_copy(kernel: Kernel) -> Kernel:
+    """Return a kernel with arrays of its own."""
     kind = type(kernel)
     if isinstance(kernel, np.ndarray):
         return kernel.copy()
@@ -29,20 +101,23 @@ def deep_copy(kernel: Part) -> Part:
         return kernel
     if isinstance(kernel, tuple) and hasattr(kind, "_fields"):
         fields: list[Any] = [deep_copy(field) for field in kernel]
-        made: Part = tuple.__new__(kind, fields)  # type: ignore[type-var]
+        made: Kernel = tuple.__new__(kind, fields)  # type: ignore[type-var]
         return made
     return kernel if isinstance(kernel, SIGNATURE) else copy.deepcopy(kernel)
 
 
 class KernelTemplate(NamedTuple):
-    """Makes copies of a part. What is one array in the part is one array in a copy."""
+    """A maker of copies of a kernel.
+
+    What is one array in the kernel is one array in each copy.
+    """
 
     arrays: list[Any]
-    others: list[Any]  # what can be shared
-    tuples: list[tuple[Any, Callable[[Any], Any]]]  # their kinds and fields, the inner ones first
+    others: list[Any]  # numbers and callbacks, which copies share
+    tuples: list[tuple[Any, Callable[[Any], Any]]]  # classes and fields, the inner ones first
 
     def copy(self) -> Any:
-        """Another copy."""
+        """Return another copy."""
         values = [x.copy("K") for x in self.arrays] + self.others
         for kind, fields in self.tuples:
             values.append(tuple.__new__(kind, fields(values)))
@@ -50,12 +125,14 @@ class KernelTemplate(NamedTuple):
 
 
 def make_template(kernel: Any) -> KernelTemplate | None:
-    """The mould of a part; None, where its arrays overlap or have gaps, or something else is in it
-    than numbers and arrays.
+    """Return the template of a kernel.
+
+    Return None if arrays of the kernel overlap or have gaps, or if it holds anything but numbers
+    and arrays.
 
     >>> from combgame.engine.statistics import blank
-    >>> form = mould(blank(2))
-    >>> one, two = form.copy(), form.copy()
+    >>> template = make_template(blank(2))
+    >>> one, two = template.copy(), template.copy()
     >>> one.counts[0] = 1.0
     >>> one.counts.tolist(), two.counts.tolist()
     ([1.0, 0.0], [0.0, 0.0])
@@ -82,23 +159,24 @@ def make_template(kernel: Any) -> KernelTemplate | None:
     return KernelTemplate([x.copy("K") for x in arrays.values()], others, tuples)
 
 
-class LazyTemplate(Generic[Part]):
-    """A part of which copies are wanted; from the second on they are cheap."""
+class LazyTemplate(Generic[Kernel]):
+    """A kernel of which copies are wanted; they are cheap from the second on."""
 
-    def __init__(self, kernel: Part) -> None:
-        self.part, self._asked = kernel, 0
-        self._mould: KernelTemplate | None = None
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel, self._copies = kernel, 0
+        self._template: KernelTemplate | None = None
 
-    def copy(self) -> Part:
-        self._asked += 1
-        if self._asked == 2:
-            self._mould = make_template(self.part)
-        made: Part = deep_copy(self.part) if self._mould is None else self._mould.copy()
+    def copy(self) -> Kernel:
+        """Return another copy."""
+        self._copies += 1
+        if self._copies == 2:
+            self._template = make_template(self._kernel)
+        made: Kernel = deep_copy(self._kernel) if self._template is None else self._template.copy()
         return made
 
 
 def _apart(arrays: list[Any]) -> bool:
-    """Whether no two of some arrays have a number in common, nor any of them a gap."""
+    """Return whether no array has gaps and no two arrays share memory."""
     if not all(x.flags.forc for x in arrays):
         return False
     spans = sorted((x.ctypes.data, x.nbytes) for x in arrays if x.nbytes)
@@ -106,14 +184,17 @@ def _apart(arrays: list[Any]) -> bool:
 
 
 def iter_leaves(kernel: Any) -> list[Any]:
-    """The numbers, arrays and other things that a part is made of."""
+    """Return the numbers, arrays and other objects of which a kernel is made."""
     if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
         return [leaf for field in kernel for leaf in iter_leaves(field)]
     return [kernel]
 
 
 def type_key(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """All that numba's types of some values depend on; None: something else is in them."""
+    """Return everything on which numba's types of some values depend.
+
+    Return None if the values hold anything but numbers, arrays and generators.
+    """
     try:
         return tuple(_layout(values, []))
     except TypeError:
@@ -133,15 +214,16 @@ def _layout(values: tuple[Any, ...], kinds: list[Any]) -> list[Any]:
     return kinds
 
 
-def copy_into(old: Part, new: Part) -> Part:
-    """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading
-    blocks.
+def copy_into(old: Kernel, new: Kernel) -> Kernel:
+    """Copy the state of a kernel into one of the same kind with larger arrays.
+
+    Each array of `old` becomes the leading block of the array of `new`, which is returned.
     """
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         new[tuple(slice(0, n) for n in old.shape)] = old
         return new
     if isinstance(old, tuple) and hasattr(old, "_fields"):
         pairs: Any = zip(old, new, strict=True)  # type: ignore[call-overload]
-        made: Part = type(old)(*(copy_into(a, b) for a, b in pairs))
+        made: Kernel = type(old)(*(copy_into(a, b) for a, b in pairs))
         return made
     return old

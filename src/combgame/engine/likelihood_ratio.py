@@ -1,10 +1,8 @@
-"""The generalised likelihood ratio: the distance to one rival, and the plainest stopping rule that
-is made of it.
+"""The generalised likelihood ratio against one rival, and the stopping rule made of it.
 
-The last step of every nearest alternative: the means at which a given rival is as good, and how
-far away they are.
-
-The plainest stopping rule: the generalised likelihood ratio against a function of t.
+The last step of every search for the nearest alternative computes the means at which a given rival
+is as good as the leader, and how far away they are. The simplest stopping rule compares the
+generalised likelihood ratio with a function of t.
 """
 
 import math
@@ -13,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jitable
-from .protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from .kernels import StoppingDefaults, kernel
+from .protocols import ProblemKernel, RewardKernel, Threshold
 from .state import Floats, Ints, RoundState
 from .statistics import Statistics
 
-REFERENCES = 12  # of `Weigher.quote`
+REFERENCES = 12  # rows of `SetEvidence.arm_prices`
 
 
 @jitable
 def alike(one: Floats, other: Floats) -> bool:
-    """Whether two sets are the same."""
+    """Return whether two sets are equal."""
     same = True
     for a in range(one.size):
         if one[a] != other[a]:
@@ -33,8 +32,9 @@ def alike(one: Floats, other: Floats) -> bool:
 
 @jitable
 def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
-    """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those
-    that only best has.
+    """List the arms of the symmetric difference of two sets, and return their number.
+
+    The sign is +1 for an arm that only the rival has, and -1 for one that only `best` has.
     """
     n = 0
     for a in range(best.size):
@@ -56,7 +56,7 @@ def against(
     rival: Floats,
     alternative: Floats,
 ) -> float:
-    """The distance to `rival`, exactly; the nearest means go to `alternative`."""
+    """Return the exact distance to a rival, and write the nearest means to `alternative`."""
     for a in range(best.size):
         alternative[a] = rewards.project(mean[a], a)
     n = differ(best, rival, arms, sign)
@@ -76,7 +76,7 @@ def exchange(
     rival: Floats,
     alternative: Floats,
 ) -> float:
-    """Write the rival `best - i + j`; the distance to it."""
+    """Write the rival ``best - i + j`` and return the distance to it."""
     for a in range(best.size):
         rival[a] = best[a]
     rival[i], rival[j] = 0.0, 1.0
@@ -85,7 +85,7 @@ def exchange(
 
 @jitable
 def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> None:
-    """Write the rival that differs from `best` in these arms: the opposite of `differ`."""
+    """Write the rival that differs from `best` in these arms: the inverse of `differ`."""
     for a in range(best.size):
         rival[a] = best[a]
     for i in range(n):
@@ -94,7 +94,7 @@ def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> No
 
 @kernel(StoppingDefaults)
 class LikelihoodRatioKernel(NamedTuple):
-    """The distance of the nearest alternative, at the counts."""
+    """Stopping rule whose evidence is the distance of the nearest alternative."""
 
     threshold: Threshold
     arms: Ints  # scratch
@@ -102,6 +102,7 @@ class LikelihoodRatioKernel(NamedTuple):
     spare: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return the distance of the nearest alternative at the counts."""
         return problem.answers.nearest_alternative(
             problem.rewards,
             stats.mean,
@@ -114,6 +115,7 @@ class LikelihoodRatioKernel(NamedTuple):
     def projected_evidence(
         self, problem: ProblemKernel, stats: Statistics, arms: Ints, sign: Floats, n: int
     ) -> float:
+        """Return the distance of the rival at the counts."""
         return problem.rewards.transportation_cost(
             stats.mean, stats.counts, arms, sign, n, self.spare
         )
@@ -126,6 +128,7 @@ class LikelihoodRatioKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the distance of the nearest alternative."""
         return problem.answers.nearest_alternative(
             problem.rewards, stats.mean, stats.counts, best, rival, alternative
         )
@@ -133,17 +136,19 @@ class LikelihoodRatioKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the distance of the rival."""
         return against(
             problem.rewards, stats.mean, stats.counts, best, self.arms, self.sign, rival, self.spare
         )
 
 
 class ConstantThreshold(NamedTuple):
-    """A threshold that is always the same."""
+    """A constant threshold."""
 
     bar: float
 
     def critical_value(self, t: int, index: int) -> float:
+        """Return the constant."""
         return self.bar
 
 
@@ -151,5 +156,5 @@ NEVER = ConstantThreshold(math.inf)
 
 
 def ratio(threshold: Threshold, d: int) -> LikelihoodRatioKernel:
-    """The likelihood ratio of d arms against a threshold."""
+    """Return the likelihood-ratio stopping rule for d arms and a threshold."""
     return LikelihoodRatioKernel(threshold, np.zeros(d, np.int64), np.zeros(d), np.zeros(d))

@@ -1,5 +1,7 @@
-"""Arithmetic that keeps the digits which certificates live on: sums with what they round off, ln
-near 1, Stirling's remainders.
+"""Arithmetic that keeps the digits on which certificates depend.
+
+Sums together with their rounding errors, logarithms near 1, and the remainders of Stirling's
+formula.
 """
 
 import math
@@ -10,17 +12,19 @@ from .state import Floats, Ints
 
 @jitable
 def lambert_bar(x: float) -> float:
-    """W-bar(x) = -W_{-1}(-e^{-x}), the y >= 1 with y - ln y = x, for x >= 1 (and 1 below).
+    """Return the y >= 1 with y - ln y = x, for x >= 1; return 1 for smaller x.
+
+    This is W-bar(x) = -W_{-1}(-e^{-x}).
 
     >>> round(lambert_bar(5.0), 6)
     6.936847
     """
     if x <= 1.0:
         return 1.0
-    # to the right of the root
+    # start to the right of the root
     y = x + math.log(x) + (math.sqrt(2.0 * (x - 1.0)) if x < 2.0 else 0.5)
     for _ in range(100):
-        # Newton on y - ln y: convex, so it falls to the root
+        # Newton's method for the convex function y - ln y decreases to the root
         new = y * (x - 1.0 + math.log(y)) / (y - 1.0)
         if new <= 1.0 or new >= y:
             break
@@ -28,13 +32,13 @@ def lambert_bar(x: float) -> float:
     return y
 
 
-ROUND = 2.0**-53  # what one operation may be off by, as a share of its result
+ROUND = 2.0**-53  # relative rounding error of one operation
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @jitable
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """a + b, and what it was rounded by: together exactly a + b (Knuth).
+    """Return a + b and its rounding error; their exact sum is a + b (Knuth).
 
     >>> two_sum(1.0, 1e-20)
     (1.0, 1e-20)
@@ -46,8 +50,9 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @jitable
 def excess(t: float, ratio: float) -> float:
-    """t - ln(1 + t) >= 0 to nearly all digits; `ratio` is 1 + t, which may be known better than t
-    where that is near -1.
+    """Return t - ln(1 + t) >= 0, correct to nearly all digits.
+
+    `ratio` is 1 + t, which may be known more precisely than t if t is near -1.
 
     >>> f"{excess(1e-9, 1 + 1e-9):.9e} {excess(1.0, 2.0):.12f}"
     '4.999999997e-19 0.306852819440'
@@ -65,7 +70,7 @@ def excess(t: float, ratio: float) -> float:
 
 @jitable
 def stirling(x: float) -> float:
-    """ln Gamma(x) less (x - 1/2) ln x - x + ln(2 pi)/2, for x > 0.
+    """Return ln Gamma(x) minus ((x - 1/2) ln x - x + ln(2 pi)/2), for x > 0.
 
     >>> f"{stirling(1.0):.12f} {12e16 * stirling(1e16):.12f}"
     '0.081061466795 1.000000000000'
@@ -85,7 +90,7 @@ def stirling(x: float) -> float:
 
 @jitable
 def half_stirling(x: float) -> float:
-    """ln Gamma(x + 1/2) less x ln x - x + ln(2 pi)/2, for x >= 0.
+    """Return ln Gamma(x + 1/2) minus (x ln x - x + ln(2 pi)/2), for x >= 0.
 
     >>> f"{half_stirling(0.0):.12f} {-24e16 * half_stirling(1e16):.12f}"
     '-0.346573590280 1.000000000000'
@@ -109,8 +114,9 @@ def half_stirling(x: float) -> float:
 
 @jitable
 def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, float]:
-    """By how much `best` leads at these means, and what that may be off by: sums of large numbers
-    that nearly cancel keep their digits.
+    """Return the leader's lead over a rival at these means, and a bound for its rounding error.
+
+    Sums of large numbers that nearly cancel keep their digits (Ogita, Rump and Oishi 2005).
     """
     lead, rest, size = 0.0, 0.0, 0.0
     for i in range(n):
@@ -119,6 +125,4 @@ def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, floa
         rest += lost
         size += abs(x)
     lead += rest
-    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (
-        n * ROUND
-    ) * size  # Ogita, Rump, Oishi 2005
+    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (n * ROUND) * size

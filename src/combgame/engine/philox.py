@@ -1,10 +1,14 @@
-"""Random numbers by counting: the n-th block of a run is a function of the seed, the run and n.
+"""Counter-based random numbers: block n of a run is a function of the seed, the run and n.
 
-Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
-ten rounds of multiplying and mixing turn a counter of 128 bits into as many random ones. No run has
-to wait for another one's numbers, so a run is the same wherever and beside whichever others it is
-played. A part like any other: interpreted, compiled or on a card, it draws the same numbers, up to
-the last bit of logarithms and cosines.
+Philox 4x32-10 [1]_: ten rounds of multiplications and mixing turn a counter of 128 bits into as
+many random bits. A run does not depend on the random numbers of other runs, so it is the same
+wherever it is played and beside whichever others. The generator is a kernel like any other: it
+draws the same numbers interpreted, compiled and on a GPU, up to the last bit of logarithms and
+cosines.
+
+References
+----------
+.. [1] Salmon, Moraes, Dror and Shaw. *Parallel random numbers: as easy as 1, 2, 3*. SC 2011.
 """
 
 import math
@@ -19,14 +23,24 @@ ROUNDS = 10
 
 
 class Philox(NamedTuple):
-    """What the parts ask of `numpy.random.Generator`, from counted blocks."""
+    """The methods of `numpy.random.Generator` that kernels use, from counted blocks.
 
-    place: Ints  # int64[3]: seed, run, blocks drawn
-    block: Ints  # int64[5]: the last one in four words of 32 bits; how many are left
-    spare: Floats  # float64[2]: a normal number that is left over, and 1 if there is one
+    Attributes
+    ----------
+    place : int64[3]
+        Seed, run, and number of blocks drawn.
+    block : int64[5]
+        The last block as four words of 32 bits, and how many of them are left.
+    spare : float64[2]
+        A normal number that is left over, and 1 if there is one.
+    """
+
+    place: Ints
+    block: Ints
+    spare: Floats
 
     def next_block(self) -> None:
-        """The next block."""
+        """Draw the next block."""
         drawn, run, seed = int(self.place[2]), int(self.place[1]), int(self.place[0])
         a, b, c, d = drawn & LOW, (drawn >> 32) & LOW, run & LOW, (run >> 32) & LOW
         k, m = seed & LOW, (seed >> 32) & LOW
@@ -44,7 +58,7 @@ class Philox(NamedTuple):
         self.place[2] += 1
 
     def random(self) -> float:
-        """Uniform on [0, 1), a multiple of 2^-53."""
+        """Return a uniform number in [0, 1), a multiple of 2^-53."""
         if self.block[4] < 2:
             self.next_block()
         at = 4 - self.block[4]
@@ -53,7 +67,7 @@ class Philox(NamedTuple):
         return float((high * 67108864.0 + low) * 1.1102230246251565e-16)
 
     def standard_normal(self) -> float:
-        """Two at a time (Box and Muller)."""
+        """Return a standard normal number; they are made in pairs (Box and Muller)."""
         if self.spare[1] > 0.5:
             self.spare[1] = 0.0
             return float(self.spare[0])
@@ -64,7 +78,7 @@ class Philox(NamedTuple):
 
 
 def philox(seed: int, run: int) -> Philox:
-    """The numbers of run `run` of a seed, from the first one on.
+    """Return the generator of a run at its first number.
 
     >>> rng = philox(seed=1, run=0)
     >>> [round(rng.random(), 6) for _ in range(3)]

@@ -1,14 +1,12 @@
-"""What a user's own code does wrong, said in one sentence: oracles that are called back, and parts
-that reach outside their arrays.
+"""Code that a user has written: oracles that are called back, and errors in kernels.
 
-A part of a user's that raises, or reaches outside its arrays, in one sentence: the part, the
-method, the line.
+A structure whose oracle is a Python function becomes a kernel for both engines: a C pointer to the
+function is one of its fields. Compiled code calls it like any other function (and it takes the GIL
+back while it runs). An exception cannot pass through C, so it is kept, and `own_errors` raises it
+again, unchanged.
 
-A structure whose oracle is a Python function, as a part for both engines: a C pointer to the
-function is one of its fields.
-
-Compiled code calls it like any other function (and it takes the GIL back while it runs). What it
-raises is kept and raised again, unchanged, by `own_errors`: an exception cannot pass through C.
+A user's kernel that raises an error, or reaches outside its arrays, is reported in one message with
+the kernel, the method and the line.
 """
 
 import ctypes
@@ -25,20 +23,32 @@ from .protocols import RewardKernel
 from .state import Floats, Random
 
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-FAILURES: list[BaseException] = []  # what a callback raised, until somebody picks it up
+FAILURES: list[BaseException] = []  # errors of callbacks that are not raised yet
 
 
 class CallbackKernel(NamedTuple):
-    call: Any  # SIGNATURE: (address of the scores, address of the set, d) -> 0 if all is well
-    scores: Floats  # scratch
+    """Kernel of a structure whose oracle is a Python function.
+
+    Attributes
+    ----------
+    call : SIGNATURE
+        C function of the addresses of the scores and of the set, and d; it returns 0 on success.
+    scores : float64[d]
+        Scratch.
+    """
+
+    call: Any
+    scores: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
+        """Call the oracle."""
         if self.call(score.ctypes, out.ctypes, score.size) != 0:
             raise RuntimeError("the oracle failed")
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """The best set for random scores: every extreme set has a chance, but the chances are not
-        equal.
+        """Write the best set for random scores.
+
+        Every extreme set has a positive probability, but the probabilities differ.
         """
         for a in range(self.scores.size):
             self.scores[a] = rng.standard_normal()
@@ -54,16 +64,17 @@ class CallbackKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        return math.nan  # asked about through `answer_kernel`
+        """Return NaN; `answer_kernel` has the nearest alternatives."""
+        return math.nan
 
 
 def _view(address: int, n: int) -> Floats:
-    """n doubles at an address, as an array."""
+    """Return n doubles at an address as an array."""
     return np.ctypeslib.as_array((ctypes.c_double * n).from_address(address))
 
 
 def callback_part(solve: Callable[[Floats], Floats], d: int) -> CallbackKernel:
-    """A part that calls `solve`, a function from scores to a 0/1 vector."""
+    """Return the kernel that calls `solve`, a function from scores to a 0/1 vector."""
 
     def call(score: int, out: int, n: int) -> int:
         try:
@@ -78,7 +89,7 @@ def callback_part(solve: Callable[[Floats], Floats], d: int) -> CallbackKernel:
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Raise what a callback raised, instead of the news that it did."""
+    """Raise the error of a callback in place of the error that reports it."""
     try:
         yield
     except RuntimeError:
@@ -92,7 +103,7 @@ CODE, RAISED = "outside-arrays", "part-raised"
 
 
 class UserCodeLocation(NamedTuple):
-    """A line of a user's code, and the part that it belongs to, if it is a method."""
+    """A line of a user's code, and the kernel to which it belongs if it is in a method."""
 
     kind: type | None
     method: str
@@ -101,20 +112,26 @@ class UserCodeLocation(NamedTuple):
 
 
 @contextmanager
-def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterator[None]:
-    """What a user's part raises is said in a sentence, and that one reaches outside its arrays (a
-    user's parts are compiled with that check).
+def own_bounds(*kernels: Any, again: Callable[[], object] | None = None) -> Iterator[None]:
+    """Report errors in a user's kernels in one message.
 
-    parts: those at work. again: does the same interpreted, where compiled code did it, which does
-    not say where it was.
+    A user's kernels are compiled with checks of array bounds, so that reaching outside an array is
+    such an error.
+
+    Parameters
+    ----------
+    *kernels : NamedTuple
+        The kernels at work.
+    again : Callable, optional
+        Repeats the call interpreted, because compiled code does not say where an error occurred.
     """
     try:
         yield
     except CombGameError:
         raise
     except Exception as error:
-        kinds, outside = foreign_parts(parts), isinstance(error, IndexError)
-        if FAILURES:  # a Python oracle's
+        kinds, outside = foreign_parts(kernels), isinstance(error, IndexError)
+        if FAILURES:  # of a Python oracle
             raise
         place = _owned(_place(error.__traceback__), kinds)
         if place is None and again is not None and (kinds or outside):
@@ -131,7 +148,7 @@ def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterat
 
 
 def _place(trace: TracebackType | None) -> UserCodeLocation | None:
-    """The innermost line that is not a library's."""
+    """Return the innermost line of a traceback that is not a library's."""
     found = None
     while trace is not None:
         frame = trace.tb_frame
@@ -144,7 +161,10 @@ def _place(trace: TracebackType | None) -> UserCodeLocation | None:
 
 
 def _owned(place: UserCodeLocation | None, kinds: list[type]) -> UserCodeLocation | None:
-    """The same, with the part if that is among some: compiled code does not say which it was."""
+    """Return the location together with its kernel, if it is one of some classes.
+
+    Compiled code does not say which kernel it was.
+    """
     if place is None or place.kind is not None:
         return place
     codes = [(kind, getattr(getattr(kind, place.method, None), "__code__", None)) for kind in kinds]
@@ -159,7 +179,7 @@ def _owned(place: UserCodeLocation | None, kinds: list[type]) -> UserCodeLocatio
 def _raised(place: UserCodeLocation, error: Exception) -> EngineError:
     text = "{method} raised {error}: line {line} of {file}"
     if place.kind is not None:
-        text = "{part}.{method} raised {error}: line {line} of {file}"
+        text = "{kernel}.{method} raised {error}: line {line} of {file}"
     said = f"{type(error).__name__} ({error})" if str(error) else type(error).__name__
     return EngineError(
         RAISED,
@@ -173,13 +193,15 @@ def _raised(place: UserCodeLocation, error: Exception) -> EngineError:
     )
 
 
-def foreign_parts(parts: Any) -> list[type]:
-    """The classes in some parts that are not this package's, each once."""
-    if not isinstance(parts, tuple):
+def foreign_parts(kernels: Any) -> list[type]:
+    """Return the distinct classes in some kernels that are not this package's."""
+    if not isinstance(kernels, tuple):
         return []
-    own = hasattr(parts, "_fields") and type(parts).__module__.partition(".")[0] not in LIBRARIES
-    inner = [kind for field in parts for kind in foreign_parts(field)]
-    return list(dict.fromkeys([*([type(parts)] if own else []), *inner]))
+    own = (
+        hasattr(kernels, "_fields") and type(kernels).__module__.partition(".")[0] not in LIBRARIES
+    )
+    inner = [kind for field in kernels for kind in foreign_parts(field)]
+    return list(dict.fromkeys([*([type(kernels)] if own else []), *inner]))
 
 
 def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> EngineError:
@@ -189,9 +211,9 @@ def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> Eng
         text = "{method} reached outside an array: line {line} of {file}: {reason}"
         if kinds:
             named = [kinds[0].__name__]
-            text = "{part}.{method} reached outside an array: line {line} of {file}: {reason}"
+            text = "{kernel}.{method} reached outside an array: line {line} of {file}: {reason}"
     elif kinds:
-        text = "{part} reached outside an array ({reason})"
+        text = "{kernel} reached outside an array ({reason})"
     remedy = "arrays are as large as they were made: mend the index, or make them larger"
     if kinds and all(hasattr(kind, "act") and hasattr(kind, "update") for kind in kinds):
         remedy = (

@@ -480,15 +480,15 @@ class Study(StudyReader):
         InputError
             If an arm is not part of the round, or a value is impossible for the reward model.
 
-        Notes
-        -----
-        The call is atomic: either every result is stored, durably, or none is. Repeating a call
-        with the same results has no effect.
-
         See Also
         --------
         tell_many : Report several rounds in one transaction.
         observe : Add measurements that were made outside the study.
+
+        Notes
+        -----
+        The call is atomic: either every result is stored, durably, or none is. Repeating a call
+        with the same results has no effect.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The A-player: Hedge and AdaHedge on the simplex; OFW, LLOO and SFTPL on the transformed one."""
+"""Learners (A-players): Hedge and AdaHedge on the simplex; OFW, LLOO and SFTPL on the polytope."""
 
 from .adahedge import AdaHedge
 from .base import LearnerBase

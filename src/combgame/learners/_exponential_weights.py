@@ -1,14 +1,15 @@
-"""Exponential weights over all actions, one by one, as products over the arms.
+r"""Exponential weights over all actions, one by one, as products over the arms.
 
-w_A ~ exp(<1_A, score>) = prod over a in A of exp(score_a): d exponentials in all. Every action is a
-*head* and an *end*, its last few arms, out of the *tail* of its head: all ends that the head goes
-on with. Heads extend each other by an arm, and many share a tail, so that the sum over all actions,
-the marginals and the range of <1_A, r> need the heads and the different tails alone; a weight is
-then one product, in a loop that the compiler vectorises.
+The weights are :math:`w_A \propto \exp \langle 1_A, score \rangle = \prod_{a \in A} \exp(score_a)`:
+d exponentials in total. Every action consists of a *head* and an *end*, its last few arms. All ends
+with which a head continues form the head's *tail*. Heads extend each other by an arm, and many
+heads share a tail, so that the sum over all actions, the marginals and the range of <1_A, r>
+require only the heads and the distinct tails; a weight is then one product, in a loop that the
+compiler vectorises.
 
-So that nothing over- or underflows, exp(score_a) = m_a exp(L q_a) with a whole q_a and 1 <= m_a <=
-exp(L), L = ROOM / K for sets of at most K arms: products of the m lie between 1 and exp(ROOM), the
-q add up, and what counts is how far a sum of them is below the largest.
+To avoid overflow and underflow, exp(score_a) = m_a exp(L q_a) with an integer q_a and
+1 <= m_a <= exp(L), where L = ROOM / K for sets of at most K arms: products of the m lie between 1
+and exp(ROOM), the q add up, and only the distance of such a sum from the largest one matters.
 """
 
 import math
@@ -28,15 +29,15 @@ from ..structures.relabel import originally
 
 Keys = NDArray[np.uint64]
 FixedSmall = Annotated[NDArray[np.uint32], "fixed"]
-# a weight is at least exp(-2 DEPTH - ROOM) / |A|, far from the slow denormal numbers, or 0; then it
-# would be below exp(ROOM - DEPTH), 1e-52, of all
+# a weight is at least exp(-2 DEPTH - ROOM) / |A|, far from the slow denormal numbers, or 0; in that
+# case its share would be below exp(ROOM - DEPTH), 1e-52
 ROOM, DEPTH = 150.0, 270.0
-FAR = 1e15  # of scores: beyond it, differences of 1 are rounded away
+FAR = 1e15  # differences of 1 between larger scores are rounded away
 
 
 @jitable
 def number(weights: SparseWeights, n: int) -> None:
-    """The weights in a mixture are those of the actions 0, ..., n - 1."""
+    """Write the numbers 0, ..., n - 1 of the actions that the weights belong to."""
     if weights.size[0] != n:
         for i in range(n):
             weights.ids[i] = i
@@ -45,6 +46,7 @@ def number(weights: SparseWeights, n: int) -> None:
 
 @jitable
 def largest(gain: Floats) -> float:
+    """Return the largest absolute value."""
     most = 0.0
     for a in range(gain.size):
         most = max(most, abs(gain[a]))
@@ -53,38 +55,76 @@ def largest(gain: Floats) -> float:
 
 @jitable
 def tempered(rate: float, gain: Floats) -> float:
-    """The rate, or as much of it as keeps all scores rate * gain within FAR. What leads beyond
-    rounding has all the weight either way; clamped scores would make it equal to others.
+    """Return the rate, or the largest rate that keeps all scores rate * gain within FAR.
+
+    An action that leads by more than rounding has all the weight either way; clamped scores would
+    make its weight equal to that of others.
     """
     most = largest(gain)
     return rate if rate * most <= FAR or not most > 0.0 else FAR / most
 
 
 class AllActionWeights(NamedTuple):
-    """All actions of a structure, by number; scores are within FAR."""
+    """All actions of a structure, by number, for scores within FAR.
 
-    parent: FixedInts  # int64[heads]: a head without its last arm; head 0 is empty and comes first
-    arm: FixedInts  # int64[heads]: its last arm
-    tail: FixedInts  # int64[heads]: its tail; tail 0 is empty
-    first: FixedInts  # int64[tails + 1]: where the ends of a tail begin
-    begin: FixedInts  # int64[ends + 1]: where the arms of an end begin
-    last: FixedInts  # the arms of the ends
-    head: FixedSmall  # uint32[|A|]: the head of an action
-    place: FixedSmall  # uint32[|A|]: its end
-    length: float  # L
-    mantissa: Floats  # scratch: float64[d]: m
-    power: Floats  # scratch: float64[d]: q
-    below: Fixed  # exp(-L j)
-    value: Floats  # scratch: float64[heads]: its product, over the sum over all actions
-    height: Floats  # scratch: float64[heads]: its sum of q; then its share of the actions
-    factor: Floats  # scratch: float64[ends]: its product; brought down like its tail
-    depth: Floats  # scratch: float64[ends]: its sum of q
-    sums: Floats  # scratch: float64[tails]
-    tops: Floats  # scratch: float64[tails]
-    scale: Floats  # float64[1]: what the products are still to be multiplied by, 1 / Z
+    Attributes
+    ----------
+    parent : int64[heads]
+        Each head without its last arm. Head 0 is empty and comes first.
+    arm : int64[heads]
+        The last arm of each head.
+    tail : int64[heads]
+        The tail of each head. Tail 0 is empty.
+    first : int64[tails + 1]
+        Index of the first end of each tail.
+    begin : int64[ends + 1]
+        Index in `last` of the first arm of each end.
+    last : int64[...]
+        The arms of the ends.
+    head, place : uint32[actions]
+        Head and end of each action.
+    length : float
+        L.
+    mantissa, power : float64[d]
+        Scratch: m and q.
+    below : float64[...]
+        exp(-L j) for j = 0, 1, ...
+    value, height : float64[heads]
+        Scratch: the product of each head, over the sum over all actions; and its sum of q, later
+        its share of the actions.
+    factor, depth : float64[ends]
+        Scratch: the product of each end, brought down like its tail; and its sum of q.
+    sums, tops : float64[tails]
+        Scratch.
+    scale : float64[1]
+        1/Z, the factor by which the products are still to be multiplied.
+    """
+
+    parent: FixedInts
+    arm: FixedInts
+    tail: FixedInts
+    first: FixedInts
+    begin: FixedInts
+    last: FixedInts
+    head: FixedSmall
+    place: FixedSmall
+    length: float
+    mantissa: Floats
+    power: Floats
+    below: Fixed
+    value: Floats
+    height: Floats
+    factor: Floats
+    depth: Floats
+    sums: Floats
+    tops: Floats
+    scale: Floats
 
     def total(self, score: Floats) -> float:
-        """ln Z, Z = sum_A exp(<1_A, score>); `chances` and `weights` may follow."""
+        """Return ln Z, where Z is the sum of exp(<1_A, score>) over all actions.
+
+        `chances` and `weights` can be called next.
+        """
         self.split(score)
         top, total = self.multiply(), 0.0
         for h in range(self.value.size):
@@ -93,15 +133,16 @@ class AllActionWeights(NamedTuple):
         return math.log(total) + self.length * top
 
     def split(self, score: Floats) -> None:
-        """exp(score_a) = m_a exp(L q_a); and the products of the ends, brought down from the
-        largest sum of q in their tail.
+        """Write exp(score_a) as m_a exp(L q_a), and compute the products of the ends.
+
+        These are brought down from the largest sum of q in their tail.
         """
         factor, depth = self.factor, self.depth
         for a in range(score.size):
             x = min(max(score[a], -FAR), FAR)
             self.power[a] = math.floor(x / self.length)
             self.mantissa[a] = math.exp(min(max(x - self.power[a] * self.length, 0.0), self.length))
-        self.tops[0] = -math.inf  # nothing ends in the empty tail
+        self.tops[0] = -math.inf  # the empty tail has no ends
         for t in range(1, self.sums.size):
             top, total = -math.inf, 0.0
             for k in range(self.first[t], self.first[t + 1]):
@@ -120,7 +161,10 @@ class AllActionWeights(NamedTuple):
             self.tops[t], self.sums[t] = top, total
 
     def multiply(self) -> float:
-        """The products of the heads, brought down from the largest sum of q, which is returned."""
+        """Compute the products of the heads, brought down from the largest sum of q.
+
+        This sum is returned.
+        """
         value, height = self.value, self.height
         value[0], height[0] = 1.0, 0.0
         top = self.tops[self.tail[0]]
@@ -137,14 +181,14 @@ class AllActionWeights(NamedTuple):
         return float(top)
 
     def down(self, powers: float) -> float:
-        """exp(-L powers); 0 if that is too small."""
+        """Return exp(-L powers), or 0 if that is too small."""
         return self.below[int(powers)] if powers < self.below.size else 0.0
 
     def chances(self, out: Floats) -> None:
-        """out_a = the chance that the set has arm a."""
+        """Write the probability that the set contains each arm; call `total` first."""
         scale = self.scale[0]
         for t in range(self.sums.size):
-            self.tops[t] = 0.0  # from here on: the products of the heads with this tail
+            self.tops[t] = 0.0  # from here on, the sum of the products of the heads with this tail
         for a in range(out.size):
             out[a] = 0.0
         for h in range(self.value.size):
@@ -162,12 +206,12 @@ class AllActionWeights(NamedTuple):
                     out[self.last[j]] += share
 
     def weights(self, out: Floats) -> None:
-        """w_A of all actions; after `chances`."""
+        """Write the weights of all actions; call `chances` first."""
         for i in range(self.head.size):
             out[i] = self.value[self.head[i]] * self.factor[self.place[i]]
 
     def mean_range(self, reward: Floats) -> tuple[float, float]:
-        """The smallest and the largest <1_A, reward>."""
+        """Return the smallest and the largest <1_A, reward>."""
         value, low, high = self.value, math.inf, -math.inf
         for t in range(1, self.sums.size):
             self.sums[t], self.tops[t] = math.inf, -math.inf
@@ -185,10 +229,10 @@ class AllActionWeights(NamedTuple):
 
 
 def every(sets: list[tuple[int, ...]], d: int) -> AllActionWeights:
-    """Of sets with ascending arms, none empty, numbered in their order.
+    """Return the weights of sets with ascending arms, none empty, numbered in their order.
 
     >>> from combgame import Subsets
-    >>> actions, arms, weight = every(Subsets(3, 2).sets(), 3), np.zeros(3), np.zeros(3)
+    >>> actions, arms, weight = every(Subsets(3, 2).to_list(), 3), np.zeros(3), np.zeros(3)
     >>> total = actions.total(np.log([1.0, 2.0, 3.0]))
     >>> actions.chances(arms)
     >>> actions.weights(weight)
@@ -226,8 +270,10 @@ def every(sets: list[tuple[int, ...]], d: int) -> AllActionWeights:
 
 
 def every_action(actions: StructureBase, number: int) -> AllActionWeights:
-    """Of all `number` actions of a structure, in its order. Under other numbers the heads and tails
-    are the same, with other names: they are sought once.
+    """Return the weights of all `number` actions of a structure, in its order.
+
+    If the arms are permuted, the heads and tails are the same up to names, so they are computed
+    once.
     """
     original, called = originally(actions)
     made, keys, sums = _sought(original, number)
@@ -245,8 +291,9 @@ def every_action(actions: StructureBase, number: int) -> AllActionWeights:
 
 @lru_cache(maxsize=8)
 def _sought(actions: StructureBase, number: int) -> tuple[AllActionWeights, Keys, Keys]:
-    """A structure's heads and tails; a random key for each arm; and the sums of the keys of its
-    sets, by which they are known under any numbers.
+    """Return a structure's heads and tails, a key for each arm, and the sums of its sets' keys.
+
+    The keys are random. The sums identify the sets under any permutation of the arms.
     """
     sets, rng = actions.to_list(number), np.random.default_rng(0)
     while True:
@@ -257,7 +304,7 @@ def _sought(actions: StructureBase, number: int) -> tuple[AllActionWeights, Keys
 
 
 def _sums(sets: list[tuple[int, ...]], keys: Keys) -> Keys:
-    """The sum of the keys of each set, modulo 2^64."""
+    """Return the sum of the keys of each set, modulo 2^64."""
     arms = np.fromiter(chain.from_iterable(sets), np.int64)
     ends = np.cumsum([len(chosen) for chosen in sets])
     upto: Keys = np.cumsum(keys[arms], dtype=np.uint64)[ends - 1]
@@ -266,8 +313,9 @@ def _sums(sets: list[tuple[int, ...]], keys: Keys) -> Keys:
 
 
 def _order(sets: list[tuple[int, ...]], d: int) -> list[int]:
-    """The place of each arm in an order in which many sets begin alike: those first that change
-    least from set to set, as the sets were listed.
+    """Return the position of each arm in an order in which many sets begin alike.
+
+    Arms that change least from set to set, in the order of the list, come first.
     """
     member = np.zeros((len(sets), d), bool)
     rows = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets])
@@ -283,12 +331,12 @@ class _Cut(NamedTuple):
     tails: dict[tuple[tuple[int, ...], ...], int]
     tail: Ints
     head: Ints
-    position: Ints  # of the end in its tail
+    position: Ints  # position of the end in its tail
     cost: int
 
 
 def _cut(sets: list[tuple[int, ...]], last: int) -> _Cut:
-    """Heads and tails where an end has the `last` last arms of a set, or all of a smaller one."""
+    """Return the heads and tails whose ends are the `last` last arms of a set, or a smaller set."""
     heads: dict[tuple[int, ...], int] = {(): 0}
     follow: list[list[tuple[int, ...]]] = [[]]  # the ends of a head
     head, position = [0] * len(sets), [0] * len(sets)

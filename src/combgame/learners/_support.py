@@ -1,10 +1,9 @@
-"""The sparse representation w_t in the simplex of a point w~_t of the transformed simplex, kept of
-order d.
+"""Sparse distributions w_t over actions with given marginals, kept of order d.
 
-The paper thins the support by solving a projection approximately (Garber and Hazan 2015, Algorithm
-2). Here it is exact: Caratheodory's theorem, by elimination. Of more than d + 1 actions some
-combination is linearly dependent, and moving along it until a weight reaches zero leaves w~_t as it
-is. No parameter of LLOO has to be corrected for it.
+The paper sparsifies the support by an approximate projection (Garber and Hazan 2015, Algorithm 2).
+Here the projection is exact: Carathéodory's theorem, by elimination. Among more than d + 1 actions
+some combination is linearly dependent, and moving along it until a weight reaches zero leaves the
+marginals as they are. No parameter of LLOO has to be corrected for it.
 """
 
 from typing import NamedTuple
@@ -16,13 +15,13 @@ from ..engine.heap import drop, rise
 from ..engine.jit import jitable
 from ..engine.state import Floats, Ints
 
-CRUMB = 1e-16  # weights below this are dropped (their mass goes to the vertex entered next)
-NOTHING = 1e-9  # a coordinate this small is taken for rounding
+CRUMB = 1e-16  # weights below this are dropped (their mass goes to the next vertex)
+NOTHING = 1e-9  # smaller coordinates are attributed to rounding
 
 
 @jitable
 def pivot(inverse: Floats, coordinates: Floats, row: int) -> None:
-    """Gauss-Jordan: make the column with these coordinates the unit vector of `row`."""
+    """Make the column with these coordinates the unit vector of a row (Gauss-Jordan)."""
     n, scale = inverse.shape[0], 1.0 / coordinates[row]
     for k in range(n):
         inverse[row, k] *= scale
@@ -34,20 +33,40 @@ def pivot(inverse: Floats, coordinates: Floats, row: int) -> None:
 
 
 class Support(NamedTuple):
-    ids: Ints  # int64[seats, room]: catalogue numbers
-    weight: Floats  # float64[seats, room]
-    used: Ints  # int64[seats]
-    home: Ints  # the start's actions
-    limit: int  # thin when there are more than this; 0: never
-    inverse: Floats  # scratch of `sparsify`: float64[d + 1, d + 1]
+    """The distributions of all learners of a run.
+
+    Attributes
+    ----------
+    ids : int64[learners, capacity]
+        Numbers of the actions, in ``ids[learner, :used[learner]]``.
+    weight : float64[learners, capacity]
+        Their weights.
+    used : int64[learners]
+        Number of these actions.
+    home : int64[n_0]
+        The actions of the initial design.
+    limit : int
+        The support is sparsified when it is larger than this; 0 for never.
+    inverse, column, basis
+        Scratch of `sparsify`; `inverse` is float64[d + 1, d + 1].
+    loss, heap, place
+        Scratch of `reduce`, of length capacity.
+    """
+
+    ids: Ints
+    weight: Floats
+    used: Ints
+    home: Ints
+    limit: int
+    inverse: Floats
     column: Floats
     basis: Ints
-    loss: Floats  # scratch of `reduce`: float64[room]
+    loss: Floats
     heap: Ints
     place: Ints
 
     def reset(self, learner: int) -> None:
-        """w_{n_0}: uniform over the start."""
+        """Write w_{n_0}: uniform over the initial design."""
         n = self.home.size
         for i in range(n):
             self.ids[learner, i] = self.home[i]
@@ -55,28 +74,29 @@ class Support(NamedTuple):
         self.used[learner] = n
 
     def write(self, learner: int, weights: SparseWeights) -> None:
-        """w_t into a mixture."""
+        """Write w_t."""
         for i in range(self.used[learner]):
             weights.ids[i] = self.ids[learner, i]
             weights.values[i] = self.weight[learner, i]
         weights.size[0] = self.used[learner]
 
     def scale(self, learner: int, factor: float) -> None:
-        """All weights times `factor`."""
+        """Multiply all weights by a factor."""
         for i in range(self.used[learner]):
             self.weight[learner, i] *= factor
 
     def reduce(
         self, learner: int, table: ActionTable, score: Floats, mass: float, step: float
     ) -> None:
-        """Algorithm 2 of the paper: take `step` times the mass `mass` from the actions with the
-        lowest scores.
+        """Reduce the weights of the actions with the lowest scores (Algorithm 2 of the paper).
+
+        `step` times the mass `mass` is removed.
         """
         n, loss, heap, weight = self.used[learner], self.loss, self.heap, self.weight[learner]
         total = 0.0
         for i in range(n):
             total += weight[i]
-        if mass >= total:  # all of it: no order needed
+        if mass >= total:  # all mass is reduced, so that the order does not matter
             self.scale(learner, 1.0 - step)
             return
         for i in range(n):
@@ -92,8 +112,9 @@ class Support(NamedTuple):
             n = drop(heap, self.place, loss, n, 0)
 
     def add_vertex(self, learner: int, number: int) -> None:
-        """Give action `number` all the mass that is missing from 1; drop crumbs first, so that
-        theirs is included.
+        """Give an action all the mass that is missing from 1.
+
+        Negligible weights are dropped first, so that their mass is included.
         """
         kept, total, at = 0, 0.0, -1
         for i in range(self.used[learner]):
@@ -113,7 +134,7 @@ class Support(NamedTuple):
         self.used[learner] = kept
 
     def sparsify(self, learner: int, table: ActionTable) -> None:
-        """Caratheodory: the same w~ on at most d + 1 actions, once there are more than `limit`."""
+        """Reduce more than `limit` actions to d + 1 with the same marginals (Carathéodory)."""
         if self.limit == 0 or self.used[learner] <= self.limit:
             return
         n, rows, weight = self.used[learner], self.basis.size, self.weight[learner]
@@ -121,7 +142,7 @@ class Support(NamedTuple):
             self.basis[r] = -1  # no action has this row yet
             for k in range(rows):
                 self.inverse[r, k] = 1.0 if r == k else 0.0
-        # the newest first: they weigh most, so that most of the others just go
+        # the newest actions first: they weigh most, so that most of the others are removed
         for i in range(n - 1, -1, -1):
             number, free = self.ids[learner, i], -1
             for r in range(rows):  # (1_A, 1) in the coordinates of the basis
@@ -135,7 +156,7 @@ class Support(NamedTuple):
                     and (free < 0 or abs(value) > abs(self.column[free]))
                 ):
                     free = r
-            # dependent: move its weight onto the basis, as far as all weights stay positive
+            # a dependent action: move its weight to the basis while all weights stay positive
             if free < 0:
                 step, blocked = weight[i], -1
                 for r in range(rows):
@@ -151,7 +172,7 @@ class Support(NamedTuple):
                 if blocked < 0:
                     continue
                 weight[self.basis[blocked]] = 0.0
-                free = blocked  # the action that ran out leaves the basis, this one enters
+                free = blocked  # this action replaces the one whose weight is now 0
             pivot(self.inverse, self.column, free)
             self.basis[free] = i
         kept, total = 0, 0.0
@@ -166,19 +187,20 @@ class Support(NamedTuple):
         self.used[learner] = kept
 
     def needs_resize(self) -> bool:
-        """True when a vertex more might not fit into some seat."""
+        """Return whether one more action might not fit for some learner."""
         for learner in range(self.used.size):  # noqa: SIM110  (compiled)
             if self.used[learner] >= self.heap.size:
                 return True
         return False
 
 
-def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Support:
+def make_support(d: int, home: Ints, n_learners: int, room: int, limit: int) -> Support:
+    """Return the distributions of `n_learners` learners, uniform over the initial design."""
     rows = d + 1 if limit else 1
     support = Support(
-        np.zeros((seats, room), np.int64),
-        np.zeros((seats, room)),
-        np.zeros(seats, np.int64),
+        np.zeros((n_learners, room), np.int64),
+        np.zeros((n_learners, room)),
+        np.zeros(n_learners, np.int64),
         home.copy(),
         limit,
         np.zeros((rows, rows)),
@@ -188,18 +210,20 @@ def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Suppo
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
     )
-    for learner in range(seats):
+    for learner in range(n_learners):
         support.reset(learner)
     return support
 
 
-# above this many arms a (d + 1) x (d + 1) scratch is too large, and the support is left as it is
+# with more arms, a (d + 1) x (d + 1) scratch array is too large, and the support is not sparsified
 ELIMINATION = 1000
 
 
 def support_limit(d: int, sparsify: bool) -> int:
+    """Return the size above which a support is sparsified, or 0 for never."""
     return 2 * (d + 1) if sparsify and d <= ELIMINATION else 0
 
 
 def support_room(d: int, home: int) -> int:
+    """Return the capacity of a sparsified support."""
     return max(2 * (d + 1), home) + 2

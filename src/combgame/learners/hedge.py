@@ -1,9 +1,9 @@
-"""Hedge on the simplex (Cesa-Bianchi, Mansour, Stoltz 2006), made anytime by doubling; the paper's
-section 3.3.
+r"""Hedge on the simplex, made anytime by doubling (section 3.3 of the paper).
 
-w_{t,A} ~ exp(eta sum_s U_{s,A}) with U_{t,A} = <1_A, r_t> and eta = sqrt(8 ln|A| / T) / b: T the
-length of the doubling epoch, b the largest range of U seen in it. sum_s U_{s,A} is a sum over the
-arms of A, so that the weights are products (`every.py`).
+The weights are :math:`w_{t,A} \propto \exp(\eta \sum_s U_{s,A})` with :math:`U_{t,A} = \langle 1_A,
+r_t \rangle` and :math:`\eta = \sqrt{8 \ln|\mathcal A| / T} / b`, where T is the length of the
+doubling epoch and b the largest range of U in it. Since :math:`\sum_s U_{s,A}` is a sum over
+the arms of A, the weights are products (`_exponential_weights.py`).
 """
 
 import math
@@ -13,22 +13,34 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import ActionTable, SparseWeights
-from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats
-from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from ._exponential_weights import AllActionWeights, every_action, number
-from .base import LearnerBase, LearnerContext, RegretStatistics
+from .base import (
+    FIRST,
+    RATIO,
+    Doubling,
+    LearnerBase,
+    LearnerContext,
+    RegretStatistics,
+    check_doubling,
+    make_doubling,
+)
 
 
 @kernel(FixedSizeDefaults)
 class HedgeKernel(NamedTuple):
+    """Kernel of `Hedge`."""
+
     every: AllActionWeights
-    gain: Floats  # float64[seats, d]: sum_s r_s over the epoch
-    span: Floats  # float64[seats]: b
+    gain: Floats  # float64[learners, d]: sum_s r_s over the epoch
+    span: Floats  # float64[learners]: b
     doubling: Doubling
     score: Floats  # scratch
 
     def act(self, learner: int, weights: SparseWeights) -> None:
+        """Write w_t and its marginals."""
         gain, rate = self.gain[learner], 0.0
         if self.span[learner] > 0.0:
             logs = math.log(self.every.head.size)
@@ -48,6 +60,7 @@ class HedgeKernel(NamedTuple):
         actions: LinearOracle,
         reward: Floats,
     ) -> None:
+        """Add the reward to the gains, or start the next epoch."""
         gain = self.gain[learner]
         low, high = self.every.mean_range(reward)  # of U_{t,A}
         self.span[learner] = max(self.span[learner], high - low)
@@ -60,7 +73,21 @@ class HedgeKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hedge(LearnerBase):
-    """Exponential weights over all actions, in doubling epochs floor(first * ratio^i)."""
+    """Exponential weights over all actions, in doubling epochs [1]_.
+
+    Epoch i ends at round ``floor(initial_horizon * horizon_factor**i)``.
+
+    Parameters
+    ----------
+    initial_horizon : float, default=200
+        Length of the first epoch, T0 in the paper.
+    horizon_factor : float, default=(3 + sqrt(5)) / 2
+        Factor between epochs, b in the paper.
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, Mansour and Stoltz. 2006.
+    """
 
     symmetric: ClassVar[bool] = True
     initial_horizon: float = FIRST
@@ -74,18 +101,23 @@ class Hedge(LearnerBase):
         check_doubling(self.initial_horizon, self.horizon_factor)
 
     def kernel(self, context: LearnerContext) -> HedgeKernel:
-        seats, d = context.n_learners, context.initial_marginals.size
+        """Return the compiled learner."""
+        n_learners, d = context.n_learners, context.initial_marginals.size
         return HedgeKernel(
             every_action(context.actions, context.n_actions),
-            np.zeros((seats, d)),
-            np.zeros(seats),
-            make_doubling(seats, self.initial_horizon, self.horizon_factor),
+            np.zeros((n_learners, d)),
+            np.zeros(n_learners),
+            make_doubling(n_learners, self.initial_horizon, self.horizon_factor),
             np.zeros(d),
         )
 
     def regret_bound(self, record: RegretStatistics) -> float:
-        """(4 sqrt(L* (t - L*) ln|A| / t) + 39 max(1, ln|A|)) max b_s: the paper's lemma for Hedge,
-        for a known horizon.
+        r"""Return the bound of the paper's lemma for Hedge, for a known horizon.
+
+        Notes
+        -----
+        The bound is :math:`\left(4 \sqrt{L^* (t - L^*) \ln|\mathcal A| / t} + 39 \max(1,
+        \ln|\mathcal A|)\right) \max_s b_s`.
         """
         logs = math.log(record.actions)
         inside = max(record.best_loss * (record.t - record.best_loss), 0.0) * logs / record.t

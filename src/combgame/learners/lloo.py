@@ -1,21 +1,27 @@
-"""LLOO: online optimisation with a local linear oracle (Garber and Hazan 2015), the paper's section
-3.4 and its Lemma.
+r"""LLOO: online optimisation with a local linear oracle (Garber and Hazan 2015).
 
-F_t(x) = ||x - w~_{n_0}||^2 - eta sum_{s<=t} <x, r_s>, w~_{t+1} = w~_t + gamma (M 1_A - w~_{t,-}), A
-= argmin_A <1_A, grad F_t(w~_t)>, w~_{t,-} the worst mass M of w_t (Algorithm 2). gamma = 1 / (3 d
-mu^2), eta = D / (18 mu sqrt(d T) max ||r||), M = min(mu^2 d / sqrt(T) (1 + 1 / (18 d mu^2)), 1); mu
-= psi D / phi from the polytope, T the length of the doubling epoch, max ||r|| over the epoch so
-far.
+Section 3.4 of the paper and its lemma:
 
-LLOO's original sparsification: an approximate projection (Garber and Hazan 2015, Algorithm 2
-with the local linear oracle, for the function ||y - x||^2), as the paper describes it.
+.. math::
 
-From a vertex on, y moves towards x = w~_t by steps 1 / (2 rho^2), rho^2 = d mu^2, each of which
-exchanges a mass min(rho r_s / D, 1), r_s = D exp(-(s - 1) / (8 rho^2)), of the worst vertices of y
-for the best vertex of all; then ||y - x|| <= r_s (their Theorem 2), and y is a mixture of at most s
-vertices. Once it is within the precision, y and its mixture replace w~_t and w_t: w~_t moves. The
-lemma in docs/algorithms.md says how precise it must be for LLOO's parameters to hold, and what M
-has to be where it is as coarse as the paper's text has it.
+    F_t(x) = \|x - \tilde w_{n_0}\|^2 - \eta \sum_{s \le t} \langle x, r_s \rangle, \qquad
+    \tilde w_{t+1} = \tilde w_t + \gamma (M 1_A - \tilde w_{t,-}),
+
+where :math:`A = \arg\min_A \langle 1_A, \nabla F_t(\tilde w_t) \rangle` and :math:`\tilde w_{t,-}`
+is the worst mass M of :math:`w_t` (Algorithm 2). The parameters are :math:`\gamma = 1 / (3 d
+\mu^2)`, :math:`\eta = D / (18 \mu \sqrt{d T} \max \|r\|)` and :math:`M = \min(\mu^2 d / \sqrt T (1
++ 1 / (18 d \mu^2)), 1)`, with :math:`\mu = \psi D / \phi` from the polytope, T the length of the
+doubling epoch, and the maximum of :math:`\|r\|` over the epoch so far.
+
+LLOO's original sparsification is an approximate projection (Garber and Hazan 2015, Algorithm 2 with
+the local linear oracle, for the function :math:`\|y - x\|^2`), as the paper describes it. From a
+vertex on, y moves towards :math:`x = \tilde w_t` by steps :math:`1 / (2 \rho^2)`, :math:`\rho^2 = d
+\mu^2`. Each step exchanges a mass :math:`\min(\rho r_s / D, 1)`, :math:`r_s = D \exp(-(s - 1) / (8
+\rho^2))`, of the worst vertices of y for the best vertex of all; then :math:`\|y - x\| \le r_s`
+(their Theorem 2), and y is a mixture of at most s vertices. Once y is within the precision, y and
+its mixture replace :math:`\tilde w_t` and :math:`w_t`: :math:`\tilde w_t` moves. The lemma in
+docs/algorithms.md says how precise y must be for LLOO's parameters to hold, and what M has to be if
+y is as coarse as in the paper's text.
 """
 
 import math
@@ -30,26 +36,35 @@ from ..engine.protocols import LinearOracle
 from ..engine.state import Floats, Ints
 from ..errors import check_bool, invalid_argument, unknown_name
 from ..structures import PolytopeGeometry
-from ._doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from ._support import Support, make_support, support_limit, support_room
-from .base import LearnerBase, LearnerContext, RegretStatistics
+from .base import (
+    FIRST,
+    RATIO,
+    Doubling,
+    LearnerBase,
+    LearnerContext,
+    RegretStatistics,
+    check_doubling,
+    make_doubling,
+)
 
 
 @jitable
 def precision(diameter: float, rho: float, horizon: float) -> float:
-    """How far a projection may be off in an epoch of this length: the lemma's eps_T."""
+    """Return the largest error of a projection in an epoch of this length: the lemma's eps_T."""
     return diameter / (7.0 * horizon * (2.0 + math.sqrt(horizon) / (18.0 * rho)))
 
 
 @jitable
 def radius(diameter: float, rho: float, horizon: float) -> float:
-    """r, which LLOO's mass M stands for, and the text's precision."""
+    """Return r, the precision in the paper's text, for which LLOO's mass M stands."""
     return diameter * rho * (1.0 + 1.0 / (18.0 * rho * rho)) / math.sqrt(horizon)
 
 
 class NoApproach(NamedTuple):
-    """In the place of `ApproachKernel`, where no projection is wanted: it holds nothing, for every
-    array takes time to compile at every call that hands it on.
+    """Stand-in for `ApproachKernel` if no projection is wanted.
+
+    It holds no arrays, because every array takes time to compile at every call that passes it on.
     """
 
     limit: int
@@ -62,17 +77,35 @@ class NoApproach(NamedTuple):
         actions: LinearOracle,
         horizon: float,
     ) -> None:
-        pass
+        """Do nothing."""
 
 
 class ApproachKernel(NamedTuple):
+    r"""The approximate projection.
+
+    Attributes
+    ----------
+    rho : float
+        :math:`\rho = \sqrt d \mu`.
+    diameter : float
+        D.
+    coarse : bool
+        Whether the precision is r.
+    limit : int64[learners]
+        Size above which a support is sparsified.
+    spare : Support
+        y, as the distribution of one learner.
+    point, score, vertex : float64[d]
+        Scratch: x, x - y, and a vertex.
+    """
+
     rho: float
     diameter: float
-    coarse: bool  # within r is enough
-    limit: Ints  # int64[seats]: thin when there are more actions than this
-    spare: Support  # y, in one seat
-    point: Floats  # x
-    score: Floats  # x - y
+    coarse: bool
+    limit: Ints
+    spare: Support
+    point: Floats
+    score: Floats
     vertex: Floats
 
     def sparsify(
@@ -83,8 +116,9 @@ class ApproachKernel(NamedTuple):
         actions: LinearOracle,
         horizon: float,
     ) -> None:
-        """Replace w_t by the mixture of a y within the precision, if that has fewer actions; the
-        next time is when there are twice as many.
+        """Replace w_t by the mixture of a y within the precision, if that has fewer actions.
+
+        The next attempt is made when there are twice as many actions.
         """
         n, limit, ids = support.used[learner], self.limit[learner], support.ids[learner]
         if n <= limit:
@@ -104,14 +138,14 @@ class ApproachKernel(NamedTuple):
     def spread(
         self, support: Support, learner: int, table: ActionTable, sign: float, out: Floats
     ) -> None:
-        """Add a mixture's share of every arm, times a sign."""
+        """Add the marginals of a distribution, times a sign."""
         for i in range(support.used[learner]):
             number = support.ids[learner, i]
             for j in range(table.sizes[number]):
                 out[table.arms[number, j]] += sign * support.weight[learner, i]
 
     def near(self, table: ActionTable, actions: LinearOracle, horizon: float) -> bool:
-        """Bring y within the precision of x; False if there is no room for its actions."""
+        """Bring y within the precision of x; return False if its actions do not fit."""
         wanted = precision(self.diameter, self.rho, horizon)
         if self.coarse:
             wanted = radius(self.diameter, self.rho, horizon)
@@ -138,27 +172,33 @@ class ApproachKernel(NamedTuple):
 
 def make_approach(
     d: int,
-    seats: int,
+    n_learners: int,
     room: int,
     rho: float,
     diameter: float,
     limit: int,
     coarse: bool = False,
 ) -> ApproachKernel | NoApproach:
-    """limit: how many actions are not thinned yet; 0: none ever are."""
+    """Return the approximate projection.
+
+    `limit` is the size above which a support is sparsified; 0 for never.
+    """
     if limit == 0:
         return NoApproach(0)
     spare = make_support(d, np.zeros(0, np.int64), 1, room, 0)
-    return ApproachKernel(rho, diameter, coarse, np.full(seats, limit), spare, *np.zeros((3, d)))
+    return ApproachKernel(
+        rho, diameter, coarse, np.full(n_learners, limit), spare, *np.zeros((3, d))
+    )
 
 
 PROJECTIONS = ("exact", "approximate", "coarse")
-ROOM = 8  # for the actions of an approximate projection, in multiples of an exact one's
+ROOM = 8  # capacity for an approximate projection, in multiples of that for an exact one
 
 
 class LLOOParameters(NamedTuple):
-    """LLOO's constants for a horizon of T: M = min(mass / sqrt(T), 1), eta = rate / (sqrt(T) max
-    ||r||).
+    r"""LLOO's constants for a horizon of T.
+
+    :math:`M = \min(mass / \sqrt T, 1)` and :math:`\eta = rate / (\sqrt T \max \|r\|)`.
     """
 
     gamma: float
@@ -167,6 +207,7 @@ class LLOOParameters(NamedTuple):
 
 
 def parameters(d: int, geometry: PolytopeGeometry) -> LLOOParameters:
+    """Return LLOO's constants for d arms and a polytope."""
     mu2 = geometry.mu**2
     if mu2 == 0.0:  # a single action: nothing to learn
         return LLOOParameters(1.0, 0.0, 1.0)
@@ -178,17 +219,20 @@ def parameters(d: int, geometry: PolytopeGeometry) -> LLOOParameters:
 
 
 class LLOOKernel(NamedTuple):
+    """Kernel of `LLOO`."""
+
     support: Support
     doubling: Doubling
     centre: Floats  # w~_{n_0}
     parameters: LLOOParameters
-    total: Floats  # float64[seats, d]: sum_s r_s over the epoch
-    largest: Floats  # float64[seats]: max_s ||r_s|| over the epoch
+    total: Floats  # float64[learners, d]: sum_s r_s over the epoch
+    largest: Floats  # float64[learners]: max_s ||r_s|| over the epoch
     score: Floats  # scratch
     vertex: Floats
-    approach: ApproachKernel | NoApproach  # the approximate projection, where it is wanted
+    approach: ApproachKernel | NoApproach  # the approximate projection, if it is wanted
 
     def act(self, learner: int, weights: SparseWeights) -> None:
+        """Write w_t."""
         self.support.write(learner, weights)
 
     def update(
@@ -199,6 +243,7 @@ class LLOOKernel(NamedTuple):
         actions: LinearOracle,
         reward: Floats,
     ) -> None:
+        """Exchange the worst mass for the best action; start afresh at the end of an epoch."""
         total, norm, top = self.total[learner], 0.0, 0.0
         for a in range(reward.size):
             top = max(top, abs(reward[a]))
@@ -229,18 +274,42 @@ class LLOOKernel(NamedTuple):
                 total[a] = 0.0
 
     def needs_resize(self) -> bool:
+        """Return whether one more action might not fit."""
         return self.support.needs_resize()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LLOO(LearnerBase):
-    """LLOO in doubling epochs floor(first * ratio^i); `sparsify` keeps the support of order d.
+    r"""Online optimisation with a local linear oracle [1]_, in doubling epochs.
 
-    `geometry` overrides what the structure says of its polytope. projection: how `sparsify` does
-    it, "exact" (Caratheodory), "approximate" (as Garber and Hazan do, `approach.py`, so precisely
-    that the parameters hold; the support is then of order d mu^2 ln(T), or as large as it would be
-    without) or "coarse" (the same within r, as the paper has it, with the parameters corrected for
-    it: M = 1; no bound on the regret is left).
+    Epoch i ends at round ``floor(initial_horizon * horizon_factor**i)``.
+
+    Parameters
+    ----------
+    sparsify : bool, default=True
+        Whether the support is kept of order d.
+    geometry : PolytopeGeometry, optional
+        Geometry of the polytope of the actions. Defaults to what the structure states.
+    initial_horizon : float, default=200
+        Length of the first epoch, T0 in the paper.
+    horizon_factor : float, default=(3 + sqrt(5)) / 2
+        Factor between epochs, b in the paper.
+    projection : {"exact", "approximate", "coarse"}, default="exact"
+        How the support is sparsified. "exact" uses Carathéodory's theorem. "approximate" projects
+        as Garber and Hazan do, so precisely that the parameters hold; the support is then of order
+        :math:`d \mu^2 \ln T`, or as large as without sparsification. "coarse" projects with the
+        precision r, as in the paper, with the parameters corrected for it: M = 1, and there is no
+        bound on the regret.
+
+    References
+    ----------
+    .. [1] Garber and Hazan. 2015.
+
+    Examples
+    --------
+    >>> import combgame as cg
+    >>> cg.CombGame(LLOO(projection="approximate"))
+    CombGame(LLOO(projection='approximate'))
     """
 
     symmetric: ClassVar[bool] = True
@@ -262,10 +331,12 @@ class LLOO(LearnerBase):
             )
 
     def initial_capacity(self, d: int, home: int) -> int:
+        """Return the capacity of a sparsified support."""
         return support_room(d, home) if self.projection == "exact" else ROOM * support_room(d, home)
 
     def kernel(self, context: LearnerContext) -> LLOOKernel:
-        d, seats, room = context.initial_marginals.size, context.n_learners, context.capacity
+        """Return the compiled learner."""
+        d, n_learners, room = context.initial_marginals.size, context.n_learners, context.capacity
         shape, limit = self.geometry or context.actions.geometry(), 2 * (d + 1)
         exact = self.projection == "exact"
         rho = max(shape.mu, 1.0) * math.sqrt(d)
@@ -274,21 +345,29 @@ class LLOO(LearnerBase):
         usual = parameters(d, shape)
         return LLOOKernel(
             make_support(
-                d, context.initial_actions, seats, room, support_limit(d, self.sparsify and exact)
+                d,
+                context.initial_actions,
+                n_learners,
+                room,
+                support_limit(d, self.sparsify and exact),
             ),
-            make_doubling(seats, self.initial_horizon, self.horizon_factor),
+            make_doubling(n_learners, self.initial_horizon, self.horizon_factor),
             context.initial_marginals.copy(),
             usual._replace(mass=math.inf) if coarse else usual,  # M = 1: the lemma's R is above D
-            np.zeros((seats, d)),
-            np.zeros(seats),
+            np.zeros((n_learners, d)),
+            np.zeros(n_learners),
             np.zeros(d),
             np.zeros(d),
-            make_approach(d, seats, room, rho, shape.diameter, wanted, coarse),
+            make_approach(d, n_learners, room, rho, shape.diameter, wanted, coarse),
         )
 
     def regret_bound(self, record: RegretStatistics) -> float:
-        """D mu sqrt(d t) max ||r_s||: the paper's lemma for LLOO gives the order only, so this has
-        the constant 1.
+        r"""Return the bound of the paper's lemma for LLOO.
+
+        Notes
+        -----
+        The bound is :math:`D \mu \sqrt{d t} \max_s \|r_s\|`. The lemma gives only the order, so
+        this has the constant 1.
         """
         return (
             record.geometry.diameter

@@ -1,8 +1,13 @@
-"""Online Frank-Wolfe on the transformed simplex (Hazan and Kale 2012), with the paper's rates;
-anytime.
+r"""Online Frank-Wolfe on the polytope of the actions, with the paper's rates; anytime.
 
-F_t(x) = (1/t) sum_{s<=t} [ s^{-1/4} / D ||x - w~_{n_0}||^2 - <x, r_s> ], w~_{t+1} = w~_t + t^{-1/4}
-(1_A - w~_t), A = argmin_A <1_A, grad F_t(w~_t)>. D is the diameter of the polytope.
+.. math::
+
+    F_t(x) = \frac1t \sum_{s \le t} \left[ \frac{s^{-1/4}}{D} \|x - \tilde w_{n_0}\|^2
+    - \langle x, r_s \rangle \right], \qquad
+    \tilde w_{t+1} = \tilde w_t + t^{-1/4} (1_A - \tilde w_t),
+
+where :math:`A = \arg\min_A \langle 1_A, \nabla F_t(\tilde w_t) \rangle` and D is the diameter of
+the polytope.
 """
 
 import math
@@ -20,15 +25,18 @@ from .base import LearnerBase, LearnerContext, RegretStatistics
 
 
 class OFWKernel(NamedTuple):
+    """Kernel of `OFW`."""
+
     support: Support
     centre: Floats  # w~_{n_0}
     diameter: float
-    total: Floats  # float64[seats, d]: sum_s r_s
-    clock: Floats  # float64[seats, 2]: t and sum_s s^{-1/4}
+    total: Floats  # float64[learners, d]: sum_s r_s
+    clock: Floats  # float64[learners, 2]: t and sum_s s^{-1/4}
     score: Floats  # scratch
     vertex: Floats
 
     def act(self, learner: int, weights: SparseWeights) -> None:
+        """Write w_t."""
         self.support.write(learner, weights)
 
     def update(
@@ -39,6 +47,7 @@ class OFWKernel(NamedTuple):
         actions: LinearOracle,
         reward: Floats,
     ) -> None:
+        """Move towards the best action for the gradient."""
         clock, total = self.clock[learner], self.total[learner]
         clock[0] += 1.0
         step = 1.0 / math.sqrt(math.sqrt(clock[0]))
@@ -55,12 +64,23 @@ class OFWKernel(NamedTuple):
         self.support.sparsify(learner, table)
 
     def needs_resize(self) -> bool:
+        """Return whether one more action might not fit."""
         return self.support.needs_resize()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OFW(LearnerBase):
-    """Online Frank-Wolfe; `sparsify` keeps the support of order d."""
+    """Online Frank-Wolfe on the polytope of the actions [1]_.
+
+    Parameters
+    ----------
+    sparsify : bool, default=True
+        Whether the support is kept of order d.
+
+    References
+    ----------
+    .. [1] Hazan and Kale. *Projection-free Online Learning*. ICML 2012.
+    """
 
     symmetric: ClassVar[bool] = True
     sparsify: bool = True
@@ -70,26 +90,37 @@ class OFW(LearnerBase):
         check_bool("sparsify", self.sparsify, of="OFW")
 
     def initial_capacity(self, d: int, home: int) -> int:
+        """Return the capacity of a sparsified support."""
         return support_room(d, home)
 
     def kernel(self, context: LearnerContext) -> OFWKernel:
-        d, seats = context.initial_marginals.size, context.n_learners
+        """Return the compiled learner."""
+        d, n_learners = context.initial_marginals.size, context.n_learners
         support = make_support(
-            d, context.initial_actions, seats, context.capacity, support_limit(d, self.sparsify)
+            d,
+            context.initial_actions,
+            n_learners,
+            context.capacity,
+            support_limit(d, self.sparsify),
         )
         diameter = context.actions.geometry().diameter or 1.0  # a single action: nothing to learn
         return OFWKernel(
             support,
             context.initial_marginals.copy(),
             diameter,
-            np.zeros((seats, d)),
-            np.zeros((seats, 2)),
+            np.zeros((n_learners, d)),
+            np.zeros((n_learners, 2)),
             np.zeros(d),
             np.zeros(d),
         )
 
     def regret_bound(self, record: RegretStatistics) -> float:
-        """(18 (2 + max ||r_s||)^2 + 3) D t^{3/4}: the paper's lemma for OFW."""
+        r"""Return the bound of the paper's lemma for OFW.
+
+        Notes
+        -----
+        The bound is :math:`(18 (2 + \max_s \|r_s\|)^2 + 3) D t^{3/4}`.
+        """
         return float(
             (18.0 * (2.0 + record.max_norm) ** 2 + 3.0) * record.geometry.diameter * record.t**0.75
         )

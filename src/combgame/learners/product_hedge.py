@@ -1,11 +1,12 @@
-"""AdaHedge over all actions without a weight per action: its distribution is of product form.
+r"""AdaHedge over all actions without a weight for each: its distribution is of product form.
 
-U_{s,A} = <1_A, r_s>, so w_{t,A} ~ exp(eta sum_s U_{s,A}) = prod over a in A of exp(eta G_a), G =
-sum_s r_s (Takimoto and Warmuth 2003 for paths; the Expanded Hedge of Koolen, Warmuth, Kivinen
-2010). With ln Z(x) = ln sum_A exp(<1_A, x>), which a structure's `gibbs` computes with its
-gradient, the marginals are w~_t = grad ln Z(eta G) and the mix is m_t = (ln Z(eta (G + r_t)) - ln
-Z(eta G)) / eta: all that AdaHedge (`adahedge.py`) and the game need, at a cost that does not depend
-on |A|.
+Since :math:`U_{s,A} = \langle 1_A, r_s \rangle`, the weights are :math:`w_{t,A} \propto \exp(\eta
+\sum_s U_{s,A}) = \prod_{a \in A} \exp(\eta G_a)` with :math:`G = \sum_s r_s` (Takimoto and Warmuth
+2003 for paths; the Expanded Hedge of Koolen, Warmuth and Kivinen 2010). Let :math:`\ln Z(x) = \ln
+\sum_A \exp \langle 1_A, x \rangle`, which a structure's `gibbs` computes with its gradient. Then
+the marginals are :math:`\tilde w_t = \nabla \ln Z(\eta G)` and the mix is :math:`m_t = (\ln Z(\eta
+(G + r_t)) - \ln Z(\eta G)) / \eta`: everything that AdaHedge (`adahedge.py`) and the game need, at
+a cost that does not depend on :math:`|\mathcal A|`.
 """
 
 from typing import NamedTuple
@@ -16,12 +17,14 @@ from ..engine.protocols import GibbsDistribution, LinearOracle
 from ..engine.state import Floats
 from ..structures import StructureBase
 
-# actions whose rewards differ by less than this share of the best one's are tied: the difference is
+# actions are tied if their rewards differ by less than this share of the best one's, which may be
 # rounding
 TIE = 1e-12
 
 
 class ProductHedgeKernel(NamedTuple):
+    """AdaHedge in product form."""
+
     gibbs: GibbsDistribution
     logs: float  # ln|A|
     gain: Floats  # G
@@ -31,8 +34,9 @@ class ProductHedgeKernel(NamedTuple):
     trial: Floats
 
     def weigh(self, arms: Floats) -> None:
-        """Write w~_t. While Delta = 0, eta is infinite and all actions have led all the time:
-        uniform over all of them.
+        """Write the marginals of w_t.
+
+        While Delta = 0, eta is infinite and all actions have led in every round: w_t is uniform.
         """
         rate = self.logs / self.gap[0] if self.gap[0] > 0.0 else 0.0  # eta_t = ln|A| / Delta_{t-1}
         for a in range(arms.size):
@@ -40,7 +44,10 @@ class ProductHedgeKernel(NamedTuple):
         self.total[0] = self.gibbs.marginals(self.score, arms)  # grad ln Z(eta G)
 
     def learn(self, actions: LinearOracle, arms: Floats, reward: Floats) -> None:
-        """Delta += m_t - <w~_t, r_t>, G += r_t; `arms` is what `weigh` wrote this round."""
+        """Add m_t - <w~_t, r_t> to Delta and r_t to G.
+
+        `arms` are the marginals that `weigh` wrote in this round.
+        """
         mean, mix = 0.0, 0.0
         for a in range(arms.size):
             mean += arms[a] * reward[a]
@@ -54,14 +61,14 @@ class ProductHedgeKernel(NamedTuple):
         elif self.logs > 0.0:
             actions.argmax(reward, self.trial)
             for a in range(arms.size):
-                # m_t at an infinite eta: the best of the leaders, which all actions are
+                # m_t if eta is infinite: the best of the leaders, which are all actions
                 mix += self.trial[a] * reward[a]
             if mix - mean > TIE * abs(mix):
                 self.gap[0] = mix - mean
 
 
 def product_hedge(actions: StructureBase) -> ProductHedgeKernel:
-    """AdaHedge at its beginning, on a structure that has an ensemble.
+    """Return AdaHedge at its beginning, for a structure that has a Gibbs distribution.
 
     >>> from combgame import Subsets
     >>> learner, arms = product_hedge(Subsets(100, 50)), np.zeros(100)

@@ -1,16 +1,17 @@
-"""SFTPL, sampled follow-the-perturbed-leader (Hazan and Minasyan 2020, *Faster projection-free
-online learning*): the learner of the paper's outlook.
+r"""SFTPL, sampled follow-the-perturbed-leader: the learner of the paper's outlook.
 
-w_{t+1} is uniform over `n_samples` perturbed leaders argmax_A <1_A, sum_{s<=t} r_s + rho_t v_j>. The
-v_j are independent and uniform in the unit ball of R^d (a Gaussian direction, a radius u^{1/d}),
-drawn anew in every round; rho_t = max_s ||r_s|| sqrt(d t), which balances the two terms of the
-regret of perturbed leaders on linear rewards. Anytime; no geometry of the polytope is needed, and
-the support is at most `n_samples`. Hazan and Minasyan let their number grow like t^{1/3} and play in
-blocks; here it is fixed, which leaves a regret of order t / sqrt(samples) from the sampling.
+:math:`w_{t+1}` is uniform over `n_samples` perturbed leaders
+:math:`\arg\max_A \langle 1_A, \sum_{s \le t} r_s + \rho_t v_j \rangle`. The :math:`v_j` are
+independent and uniform in the unit ball of :math:`\mathbb R^d` (a Gaussian direction, a radius
+:math:`u^{1/d}`), drawn anew in every round; :math:`\rho_t = \max_s \|r_s\| \sqrt{d t}` balances the
+two terms of the regret of perturbed leaders on linear rewards. The learner is anytime, needs no
+geometry of the polytope, and has a support of at most `n_samples` actions. Hazan and Minasyan let
+the number of samples grow like :math:`t^{1/3}` and play in blocks; here it is fixed, which leaves a
+regret of order :math:`t / \sqrt{n\_samples}` from the sampling.
 
-A learner has no part in the run's random stream, so that it draws from a generator of its own
-(Wichmann and Hill 1982). Its state is drawn from the run's generator when the run begins, so that
-runs are independent.
+A learner does not draw from the run's random stream, so SFTPL has a generator of its own (Wichmann
+and Hill 1982). Its state is drawn from the run's generator when the run begins, so that runs are
+independent.
 """
 
 import math
@@ -20,27 +21,31 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..engine.action_table import ActionTable, SparseWeights
-from ..engine.protocols import FixedSizeDefaults, LinearOracle, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import LinearOracle
 from ..engine.state import Floats, Ints, Random
 from ..errors import check_int
 from .base import LearnerBase, LearnerContext
 
-MODULI = (30269, 30307, 30323)  # of the generator: a state is 1 to that, less 1
+MODULI = (30269, 30307, 30323)  # of the generator, whose state is between 1 and these, minus 1
 
 
 @kernel(FixedSizeDefaults)
 class SFTPLKernel(NamedTuple):
+    """Kernel of `SFTPL`."""
+
     n_samples: int
-    total: Floats  # float64[seats, d]: sum_s r_s
-    clock: Floats  # float64[seats, 2]: t and max ||r_s||
-    ids: Ints  # int64[seats, room]: the actions of w_t, and their weights
-    shares: Floats  # float64[seats, room]
-    used: Ints  # int64[seats]
+    total: Floats  # float64[learners, d]: sum_s r_s
+    clock: Floats  # float64[learners, 2]: t and max ||r_s||
+    ids: Ints  # int64[learners, capacity]: the actions of w_t
+    shares: Floats  # float64[learners, capacity]: their weights
+    used: Ints  # int64[learners]: number of these actions
     stream: Ints  # int64[3]: the state of the generator
     score: Floats  # scratch
     vertex: Floats
 
     def act(self, learner: int, weights: SparseWeights) -> None:
+        """Write w_t."""
         for i in range(self.used[learner]):
             weights.ids[i] = self.ids[learner, i]
             weights.values[i] = self.shares[learner, i]
@@ -54,6 +59,7 @@ class SFTPLKernel(NamedTuple):
         actions: LinearOracle,
         reward: Floats,
     ) -> None:
+        """Draw the perturbed leaders of the next round."""
         total, d, norm = self.total[learner], reward.size, 0.0
         for a in range(d):
             total[a] += reward[a]
@@ -71,7 +77,7 @@ class SFTPLKernel(NamedTuple):
             self.add(learner, table.lookup(self.vertex))
 
     def add(self, learner: int, number: int) -> None:
-        """One sample more of an action."""
+        """Add a sample of an action."""
         for i in range(self.used[learner]):
             if self.ids[learner, i] == number:
                 self.shares[learner, i] += 1.0 / self.n_samples
@@ -81,7 +87,7 @@ class SFTPLKernel(NamedTuple):
         self.used[learner] += 1
 
     def uniform(self) -> float:
-        """In (0, 1)."""
+        """Return a uniform number in (0, 1)."""
         self.stream[0] = 171 * self.stream[0] % 30269  # MODULI
         self.stream[1] = 172 * self.stream[1] % 30307
         self.stream[2] = 170 * self.stream[2] % 30323
@@ -89,7 +95,10 @@ class SFTPLKernel(NamedTuple):
         return float(max(x - math.floor(x), 1e-12))
 
     def normals(self, out: Floats) -> float:
-        """Independent ones, in pairs (Box and Muller); returns the sum of their squares."""
+        """Write independent standard normal numbers, and return the sum of their squares.
+
+        They are made in pairs (Box and Muller).
+        """
         length, last = 0.0, out.size - 1
         for a in range(0, out.size, 2):
             radius = math.sqrt(-2.0 * math.log(self.uniform()))
@@ -104,8 +113,19 @@ class SFTPLKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SFTPL(LearnerBase):
-    """Sampled follow-the-perturbed-leader, with so many samples a round; anytime.
+    """Sampled follow-the-perturbed-leader [1]_; anytime.
 
+    Parameters
+    ----------
+    n_samples : int, default=10
+        Number of perturbed leaders in each round.
+
+    References
+    ----------
+    .. [1] Hazan and Minasyan. *Faster Projection-free Online Learning*. COLT 2020.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     >>> rule = cg.CombGame(cg.SFTPL(n_samples=5))
@@ -122,24 +142,32 @@ class SFTPL(LearnerBase):
         object.__setattr__(self, "n_samples", samples)
 
     def reset(self, kernel: SFTPLKernel, rng: Random) -> None:
+        """Draw the state of the learner's generator."""
         for i, most in enumerate(MODULI):
             kernel.stream[i] = 1 + int((most - 1) * rng.random())
 
     def max_new_actions(self) -> int:
+        """Return the number of samples."""
         return self.n_samples
 
     def initial_capacity(self, d: int, home: int) -> int:
+        """Return the largest size of the support."""
         return max(self.n_samples, home) + 1
 
     def kernel(self, context: LearnerContext) -> SFTPLKernel:
-        d, seats, home = context.initial_marginals.size, context.n_learners, context.initial_actions
+        """Return the compiled learner."""
+        d, n_learners, home = (
+            context.initial_marginals.size,
+            context.n_learners,
+            context.initial_actions,
+        )
         kernel = SFTPLKernel(
             self.n_samples,
-            np.zeros((seats, d)),
-            np.zeros((seats, 2)),
-            np.zeros((seats, context.capacity), np.int64),
-            np.zeros((seats, context.capacity)),
-            np.full(seats, home.size, np.int64),
+            np.zeros((n_learners, d)),
+            np.zeros((n_learners, 2)),
+            np.zeros((n_learners, context.capacity), np.int64),
+            np.zeros((n_learners, context.capacity)),
+            np.full(n_learners, home.size, np.int64),
             np.array([1, 2, 3], np.int64),
             np.zeros(d),
             np.zeros(d),

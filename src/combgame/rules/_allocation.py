@@ -1,13 +1,16 @@
-"""The optimal allocation of given means, in parts: `theory.complexity` for rules, which need it
-often and inside compiled code.
+"""The optimal allocation of given means, in compiled code: `theory.complexity` for rules.
 
-The same double oracle method: actions and alternatives met so far play a matrix game; the nearest
-alternative to the actions' mixture and the best action against the alternatives' mixture enter,
-until the values that they give, a lower and an upper bound on D_nu, are within the tolerance. How
-well the matrix game is solved (`matrix.py`) is no matter for the bounds. Its solutions jump from
-corner to corner, so the nearest alternative is asked for between them and the best allocation so
-far (Ben-Ameur, Neto, *Acceleration of cutting-plane and column generation algorithms*, Networks
-2007). The next means begin with the actions and the mixture of the last ones.
+The method is the same double oracle: the actions and alternatives met so far play a matrix game.
+The nearest alternative to the actions' mixture and the best action against the alternatives'
+mixture enter, until the values that they give, a lower and an upper bound on D_nu, are within the
+tolerance. The bounds hold however well the matrix game is solved (`_matrix_game.py`). Its solutions
+jump from vertex to vertex, so the nearest alternative is computed for a point between them and the
+best allocation so far [1]_. The next means begin with the actions and the mixture of the last ones.
+
+References
+----------
+.. [1] Ben-Ameur and Neto. *Acceleration of cutting-plane and column generation algorithms*.
+   Networks 2007.
 """
 
 import math
@@ -20,25 +23,45 @@ from ..engine.state import Floats
 from ..structures import StructureBase
 from ._matrix_game import MatrixGame, make_matrix
 
-MOST = 1e100  # of a divergence
-INNER = 0.7  # how much of the best allocation so far is in the one that is asked about
-PATIENCE, PROGRESS = 32, 1e-4  # steps without this relative gain on either side, and it ends
+MOST = 1e100  # larger divergences are cut off
+INNER = 0.7  # share of the best allocation so far in the next one
+PATIENCE, PROGRESS = 32, 1e-4  # stop after so many steps without this relative gain on either side
 
 
 class AllocationKernel(NamedTuple):
+    """Solver of the optimal allocation.
+
+    Attributes
+    ----------
+    tolerance : float
+        Relative gap at which to stop.
+    home : int
+        Number of actions of the covering, which come first and stay.
+    matrix : MatrixGame
+        The matrix game.
+    share : float64[d]
+        The best allocation so far.
+    trial, faced : float64[d]
+        Mixtures of actions and of alternatives.
+    rival, alternative, action : float64[d]
+        Scratch.
+    """
+
     tolerance: float
-    home: int  # the actions of the covering, which come first, and stay
+    home: int
     matrix: MatrixGame
-    share: Floats  # float64[d]: the best allocation so far
-    trial: Floats  # float64[d]: a mixture of actions
-    faced: Floats  # float64[d]: a mixture of alternatives
+    share: Floats
+    trial: Floats
+    faced: Floats
     rival: Floats
     alternative: Floats
     action: Floats
 
     def solve(self, problem: ProblemKernel, mean: Floats, best: Floats) -> float:
-        """Write the allocation for these means, of which `best` is the best answer, to `share`; the
-        certified gap, which is infinite where there is nothing to learn or nothing is known.
+        """Write the optimal allocation for these means, whose best answer is `best`, to `share`.
+
+        Return the certified relative gap, which is infinite if there is nothing to learn or nothing
+        is known.
         """
         matrix, stalled = self.matrix, 0
         matrix.keep(self.home)
@@ -83,7 +106,7 @@ class AllocationKernel(NamedTuple):
 
 
 def make_allocation(actions: StructureBase, tolerance: float) -> AllocationKernel:
-    """The part, which begins with a covering."""
+    """Return the solver; it begins with a covering."""
     d, sets = actions.d, actions.covering()
     matrix, vectors = make_matrix(len(sets) + 4 * d + 32, d), np.zeros((6, d))
     for row, chosen in zip(matrix.rows, sets, strict=False):

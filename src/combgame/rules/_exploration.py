@@ -1,12 +1,8 @@
-"""What rules share to explore: the start of a run, forced exploration, draws from a posterior.
+"""Exploration: initial designs, forced exploration, and draws from a posterior.
 
-The start of a run (INIT in Algorithm 1): which actions are played before the rule begins to
-choose.
-
-Forced exploration: a floor of values that every arm gets, whatever a rule would rather play; and
-the rounds that FWS and P-FWS set aside for it.
-
-Draws from a posterior of the means.
+The initial design (INIT in Algorithm 1) is the list of actions played before the rule begins to
+choose. Forced exploration gives every arm a minimum of values, whatever a rule prefers; FWS and
+P-FWS set rounds aside for it.
 """
 
 import math
@@ -26,13 +22,14 @@ from ..structures.partition import exchangeable
 def lacking(
     explore: float, ease: float, size: float, visible: Floats, stats: Statistics, score: Floats
 ) -> bool:
-    """Whether some arm has fewer than explore sqrt(e) e / (e + ease) values, e = t K / d being what
-    it would have if all were played alike; `score` is then what the arms lack, and 0 otherwise.
+    """Return whether some arm has fewer values than the exploration floor.
+
+    The floor is explore sqrt(e) e / (e + ease), where e = t K / d is the number of values that an
+    arm would have if all arms were played alike. On return, `score` is what each arm lacks, or 0.
     """
     even, some = stats.n_rounds[0] * size / score.size, False
-    floor = max(
-        explore * math.sqrt(even) * even / (even + ease), 0.5
-    )  # after the start only an arm whose values went missing has 0
+    # after the initial design, only an arm whose values are missing has none
+    floor = max(explore * math.sqrt(even) * even / (even + ease), 0.5)
     for a in range(score.size):
         score[a] = 0.0
         if visible[a] > 0.5 and stats.counts[a] < floor:
@@ -43,7 +40,7 @@ def lacking(
 
 @jitable
 def square(n: int) -> bool:
-    """Whether n is a perfect square."""
+    """Return whether n is a perfect square."""
     root = int(math.sqrt(n))
     return root * root == n or (root + 1) * (root + 1) == n
 
@@ -52,12 +49,14 @@ def square(n: int) -> bool:
 def draw_means(
     rewards: RewardKernel, stats: Statistics, scale: float, rng: Random, out: Floats
 ) -> None:
-    """One draw: out_a is as far from the estimate as a standard normal Z says, N_a d(mean_a, out_a)
-    = scale Z^2 / 2, on the side of its sign.
+    """Draw means from a posterior.
 
-    For Gaussian values and scale 1 that is the posterior N(mean_a, sigma_a^2 / N_a) of a flat
-    prior; for others the signed root of the likelihood ratio, which is normal to first order. An
-    arm without values counts as if it had one.
+    Notes
+    -----
+    For a standard normal Z, out_a is the mean on the side of the sign of Z with
+    N_a d(mean_a, out_a) = scale Z^2 / 2. For Gaussian values and scale 1 this is the posterior
+    N(mean_a, sigma_a^2 / N_a) of a flat prior; for others it is the signed root of the likelihood
+    ratio, which is normal to first order. An arm without values counts as if it had one.
     """
     for a in range(out.size):
         z = rng.standard_normal()
@@ -70,12 +69,14 @@ def draw_means(
 
 STARTS = ("covering", "full", "random-covering")
 FULL_LIMIT = 250_000
-TRIES, PATIENCE = 500, 100  # at a joining start: in all, and before another pass is added
+TRIES, PATIENCE = 500, 100  # of `joining`: in total, and before another pass is added
 
 
 def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[tuple[int, ...]]:
-    """covering: as few actions as see every arm; full: every action once; random-covering: at
-    random until all are seen.
+    """Return the actions of an initial design.
+
+    "covering" has as few actions as observe every arm, "full" has every action once, and
+    "random-covering" has random actions until all arms are observed.
     """
     if start == "covering":
         return actions.covering()
@@ -87,14 +88,23 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
 
 
 def check_start(of: str, start: object) -> None:
-    """Say in a sentence that there is no such start."""
+    """Raise an error if there is no such initial design."""
     if not isinstance(start, str) or start not in STARTS:
         raise unknown_name("start", start, STARTS, of=of)
 
 
 def padded(sets: list[tuple[int, ...]]) -> Ints:
-    """One row of arms per set, filled up with -1: linear in the number of arms, which 0/1 rows
-    would not be.
+    """Return one row of arms for each set, filled up with -1.
+
+    Parameters
+    ----------
+    sets : list of tuple of int
+        The sets.
+
+    Returns
+    -------
+    int64[n, K]
+        The rows. Their size is linear in the number of arms of the sets, unlike that of 0/1 rows.
     """
     rows = np.full((len(sets), max(map(len, sets))), -1, dtype=np.int64)
     for row, chosen in zip(rows, sets, strict=True):
@@ -103,15 +113,18 @@ def padded(sets: list[tuple[int, ...]]) -> Ints:
 
 
 def in_order(start: str, rows: Ints, rng: Random) -> Ints:
-    """A full start goes through the actions in random order: the order of a listing would favour
-    the first arms.
+    """Return the rows of a full initial design in random order; return others as they are.
+
+    The order of a list would favour the first arms.
     """
     return rows[rng.permutation(len(rows))] if start == "full" else rows
 
 
 def joining(actions: StructureBase, answers: StructureBase, rng: Random) -> list[tuple[int, ...]]:
-    """Two random passes over the arms that together join all arms that are to be compared, so that
-    within plays every two of them can be; a pass more where that does not come about.
+    """Return two random passes over the arms that connect all arms that are to be compared.
+
+    Every two of these arms can then be compared within plays. A pass is added if that does not come
+    about.
 
     >>> import combgame as cg
     >>> plays = joining(cg.Subsets(6, 3), cg.Arms(6), np.random.default_rng(0))
@@ -139,7 +152,7 @@ def _random_pass(actions: StructureBase, rng: Random) -> list[tuple[int, ...]]:
 
 
 def _joined(plays: list[tuple[int, ...]], answers: StructureBase) -> bool:
-    """Whether plays join all arms of every group in which answers differ."""
+    """Return whether plays connect all arms of every group in which answers differ."""
     piece = np.arange(answers.d)
     for chosen in plays:
         met = np.unique(piece[list(chosen)])

@@ -1,7 +1,7 @@
-"""A matrix game between actions and alternatives, inside compiled code: max over mixtures of
-actions, min over mixtures of alternatives.
+"""A matrix game between actions and alternatives, inside compiled code.
 
-It is a linear programme, solved by the simplex method on a condensed tableau.
+The game is a maximum over mixtures of actions of the minimum over mixtures of alternatives: a
+linear programme, solved by the simplex method on a condensed tableau.
 """
 
 import math
@@ -12,25 +12,47 @@ import numpy as np
 from ..engine.likelihood_ratio import alike
 from ..engine.state import Floats, Ints
 
-LARGEST = 1e6  # payoff, in units of the value: above that, nothing is gained
-SLIGHT = 1e-11  # of a tableau: nothing
+LARGEST = 1e6  # payoff in units of the value; larger ones gain nothing
+SLIGHT = 1e-11  # entries of the tableau up to this are 0
 PIVOTS = 20  # per action and alternative, at most
 
 
 class MatrixGame(NamedTuple):
-    rows: Floats  # float64[room, d]: actions, [:used[0]]
-    columns: Floats  # float64[room, d]: what alternatives pay per arm, [:used[1]]
-    ground: Floats  # float64[room]: what they pay whatever is played
-    pay: Floats  # float64[room, room]: <1_A, column> + ground
-    row_strategy: Floats  # float64[room]: the actions' mixture
-    column_strategy: Floats  # float64[room]: the alternatives' mixture
-    tableau: Floats  # float64[room + 1, room + 1]
-    down: Ints  # int64[room]: the variables of its rows: alternative j is j, the slack of i -1 - i
-    across: Ints  # int64[room]: those of its columns
-    used: Ints  # int64[2]
+    r"""The game and its solution.
+
+    Attributes
+    ----------
+    rows : float64[room, d]
+        Actions, in ``rows[:used[0]]``.
+    columns : float64[room, d]
+        Payoff of each arm for each alternative, in ``columns[:used[1]]``.
+    ground : float64[room]
+        Payoff of each alternative whatever is played.
+    pay : float64[room, room]
+        :math:`\langle 1_A, column \rangle + ground`.
+    row_strategy, column_strategy : float64[room]
+        Mixtures of actions and of alternatives.
+    tableau : float64[room + 1, room + 1]
+        The simplex tableau.
+    down, across : int64[room]
+        Variables of its rows and columns: alternative j is j, the slack of action i is -1 - i.
+    used : int64[2]
+        Number of actions and of alternatives.
+    """
+
+    rows: Floats
+    columns: Floats
+    ground: Floats
+    pay: Floats
+    row_strategy: Floats
+    column_strategy: Floats
+    tableau: Floats
+    down: Ints
+    across: Ints
+    used: Ints
 
     def blend(self, side: Floats, n: int, what: Floats, out: Floats) -> None:
-        """The average of `what` under a mixture."""
+        """Write the average of the rows of `what` under a mixture."""
         for a in range(out.size):
             out[a] = 0.0
         for i in range(n):
@@ -39,7 +61,7 @@ class MatrixGame(NamedTuple):
                     out[a] += side[i] * what[i, a]
 
     def add_column(self, cost: Floats, ground: float) -> None:
-        """An alternative enters; there must be room."""
+        """Add an alternative; there must be room."""
         j = self.used[1]
         self.used[1] += 1
         self.ground[j] = ground
@@ -49,7 +71,7 @@ class MatrixGame(NamedTuple):
             self.pay[i, j] = self.sum_of(i, j)
 
     def enter(self, action: Floats) -> bool:
-        """An action enters, if it is new and there is room; whether it did."""
+        """Add an action if it is new and there is room; return whether it was added."""
         n = self.used[0]
         for i in range(n):
             if alike(self.rows[i], action):
@@ -65,8 +87,9 @@ class MatrixGame(NamedTuple):
         return True
 
     def keep(self, home: int) -> None:
-        """Another game begins: no alternatives, and of the actions the first `home` and those with
-        weight.
+        """Begin another game.
+
+        It has no alternatives; of the actions, the first `home` and those with weight stay.
         """
         n = home
         for i in range(home, self.used[0]):
@@ -78,16 +101,20 @@ class MatrixGame(NamedTuple):
         self.used[0], self.used[1] = n, 0
 
     def sum_of(self, i: int, j: int) -> float:
+        """Return the payoff of action i against alternative j."""
         total = 0.0
         for a in range(self.rows.shape[1]):
             total += self.rows[i, a] * self.columns[j, a]
         return float(total + self.ground[j])
 
     def match(self, lower: float) -> None:
-        """Solve the matrix game: both mixtures, for payoffs in units of the value, plus 1.
+        r"""Solve the matrix game: both mixtures, for payoffs in units of the value, plus 1.
 
-        max sum_j y_j such that sum_j pay_ij y_j <= 1, y >= 0: its solution is the alternatives'
-        mixture times a factor, that of its dual the actions'.
+        Notes
+        -----
+        Maximise :math:`\sum_j y_j` such that :math:`\sum_j pay_{ij} y_j \le 1` and :math:`y \ge 0`.
+        The solution is the alternatives' mixture times a factor, and that of the dual is the
+        actions'.
         """
         n, m, table = self.used[0], self.used[1], self.tableau
         unit = lower
@@ -124,8 +151,10 @@ class MatrixGame(NamedTuple):
         self.normalise(self.column_strategy, m)
 
     def entering(self, n: int, m: int, step: int) -> int:
-        """The column that gains most per unit; after many steps the first that gains, by the
-        number of its variable, so that there is no circle (Bland). -1: none gains.
+        """Return the column that gains most per unit, or -1 if none gains.
+
+        After many steps it is the column that gains and has the first variable, so that there is no
+        cycle (Bland's rule).
         """
         found, most, patient = -1, -SLIGHT, step < (n + m) * PIVOTS // 2
         for j in range(m):
@@ -136,10 +165,11 @@ class MatrixGame(NamedTuple):
         return found
 
     def before(self, j: int, found: int) -> bool:
+        """Return whether column j has an earlier variable than the one found."""
         return bool(found < 0 or self.across[j] < self.across[found])
 
     def leaving(self, n: int, m: int, s: int) -> int:
-        """The row that is the first to reach 0; of several, by the number of its variable."""
+        """Return the row that is the first to reach 0; ties are broken by its variable."""
         found, least = 0, math.inf
         for i in range(n):
             if self.tableau[i, s] > SLIGHT:
@@ -166,6 +196,7 @@ class MatrixGame(NamedTuple):
         self.down[r], self.across[s] = self.across[s], self.down[r]
 
     def normalise(self, side: Floats, n: int) -> None:
+        """Scale n weights to a sum of 1."""
         total = 0.0
         for i in range(n):
             total += side[i]
@@ -174,7 +205,7 @@ class MatrixGame(NamedTuple):
 
 
 def make_matrix(room: int, d: int) -> MatrixGame:
-    """An empty game for as many actions, and alternatives, as there is room."""
+    """Return an empty game for up to `room` actions and alternatives."""
     return MatrixGame(
         np.zeros((room, d)),
         np.zeros((room, d)),

@@ -1,5 +1,8 @@
-"""From weights w_t to one action: sparse C-tracking, sparse D-tracking (Garivier and Kaufmann
-2016), sampling.
+"""From weights w_t to one action: C-tracking, D-tracking [1]_ and sampling.
+
+References
+----------
+.. [1] Garivier and Kaufmann. *Optimal Best Arm Identification with Fixed Confidence*. COLT 2016.
 """
 
 from typing import NamedTuple
@@ -16,12 +19,12 @@ BLOCK, MOST, ROUNDING = 256, 1e300, 1.0 + 1e-14
 
 
 class CTracking(NamedTuple):
-    """argmin over B_t of N_{t-1,A} / sum_{s<=t} w_{s,A}, B_t = all actions that ever had weight.
+    """Sparse C-tracking: argmin over B_t of N_{t-1,A} / sum_{s<=t} w_{s,A}.
 
-    B_t grows for ever, but only the support of w_t is searched. The ratio of an action that has no
-    weight now does not change, so those wait in a heap; and the smallest ratio is below 1, because
-    sum_A N_{t-1,A} < sum_A sum_s w_{s,A}, so that an action that has caught up (N >= sum w) need
-    not even wait.
+    B_t are all actions that ever had weight. It keeps growing, but only the support of w_t is
+    searched. The ratio of an action that has no weight now does not change, so those actions wait
+    in a heap. The smallest ratio is below 1, because sum_A N_{t-1,A} < sum_A sum_s w_{s,A}, so that
+    an action that has caught up (N >= sum w) need not even wait.
     """
 
     heap: Ints  # int64[room]: waiting actions, smallest ratio on top, [:waiting]
@@ -29,9 +32,10 @@ class CTracking(NamedTuple):
     ratio: Floats  # float64[room]
     stamp: Ints  # int64[room]: the last round in which it had weight
     active: Ints  # int64[room]: the support of w_{t-1}, [:held]
-    state: Ints  # int64[4]: waiting, held, clock, the last choice
+    state: Ints  # int64[4]: number of waiting and held actions, round, last choice
 
     def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
+        """Return the action with the smallest ratio."""
         waiting, held, last = self.state[0], self.state[1], self.state[3]
         now = self.state[2] + 1
         if self.place[last] > 0:  # it was played: its ratio has risen
@@ -64,8 +68,9 @@ class CTracking(NamedTuple):
         return int(best)
 
     def enqueue(self, table: ActionTable, number: int, waiting: int) -> int:
-        """Enter an action without weight into the heap, unless it has caught up; return how many
-        wait.
+        """Enter an action without weight into the heap, unless it has caught up.
+
+        Return the number of waiting actions.
         """
         if table.n_plays[number] >= table.cumulative_weight[number]:
             return waiting
@@ -76,16 +81,17 @@ class CTracking(NamedTuple):
 
 
 class CTrackingAllActions(NamedTuple):
-    """C-tracking where every action is entered from the beginning: the same argmin, over all that
-    were ever owed anything, in blocks.
+    """C-tracking if every action is in the table from the beginning.
 
-    N < least * owed, with a little room for rounding, before N / owed < least: a product that the
-    compiler vectorises, and few divisions.
+    It is the same argmin over all actions that ever had weight, in blocks. N < least * owed, with a
+    margin for rounding, is tested before N / owed < least: the compiler vectorises the product, and
+    few divisions remain.
     """
 
-    hits: Ints  # int64[1], unused: compiled parts need a field
+    hits: Ints  # int64[1], unused: compiled kernels need a field
 
     def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
+        """Return the action with the smallest ratio."""
         best, least, n = -1, MOST, table.size[0]
         for begin in range(0, n, BLOCK):
             played = table.n_plays[begin : min(begin + BLOCK, n)]
@@ -101,11 +107,12 @@ class CTrackingAllActions(NamedTuple):
 
 
 class DTracking(NamedTuple):
-    """argmin over supp(w_t) of N_{t-1,A} / w_{t,A}."""
+    """D-tracking: argmin over supp(w_t) of N_{t-1,A} / w_{t,A}."""
 
-    clock: Ints  # int64[1], unused: compiled parts need a field
+    clock: Ints  # int64[1], unused: compiled kernels need a field
 
     def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
+        """Return the action with the smallest ratio."""
         best, ratio = -1, 0.0
         for i in range(weights.size[0]):
             if weights.values[i] > 0.0:
@@ -117,11 +124,12 @@ class DTracking(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """A_t ~ w_t."""
+    """Sampling: A_t ~ w_t."""
 
     clock: Ints  # int64[1], unused
 
     def track(self, table: ActionTable, weights: SparseWeights, rng: Random) -> int:
+        """Draw an action."""
         left, chosen = rng.random(), -1
         for i in range(weights.size[0]):
             if weights.values[i] > 0.0:
@@ -136,7 +144,10 @@ TRACKERS = ("C", "D", "sample")
 
 
 def make_tracker(name: str, room: int, full: bool = False) -> Tracker:
-    """The tracker of a name, for a catalogue of `room` actions; full: all actions are entered."""
+    """Return the tracker of a name, for a table of `room` actions.
+
+    `full` says whether all actions are in the table from the beginning.
+    """
     one = np.zeros(1, np.int64)
     if name == "C" and full:
         return CTrackingAllActions(one)

@@ -1,5 +1,7 @@
-"""What a rule is before a run: a description, which a problem turns into a set-up, which makes a
-fresh part per run.
+"""The base class of rules, and rules bound to a problem.
+
+A rule is an immutable description. `RuleBase.bind` returns a bound rule, which makes a fresh kernel
+for each run.
 """
 
 from collections.abc import Sequence
@@ -16,32 +18,73 @@ from ..problem import Problem
 from ..stopping.base import ProblemLike, Stopping, StoppingBase
 from ..stopping.registry import THRESHOLDS, make_stopping
 
-LARGER = 50  # times that arrays are made larger for one round
-UNSAID = 0.1  # delta, where there is no run that says it, such as one that is only timed
+LARGER = 50  # how often arrays are made larger for one round, at most
+UNSAID = 0.1  # delta if no run states it, for example if rounds are only timed
 
 
 class BoundRule(Protocol):
     """A rule that knows its problem.
 
-    One that says `alike = True` makes all its fresh rules of arrays of the same types, so that they
-    are looked at once.
+    A bound rule with ``alike = True`` makes all its kernels of arrays of the same types, so that
+    the types are examined once.
     """
 
     def start_run(self, rng: Random) -> tuple[SamplingKernel, Ints]:
-        """A rule at its beginning, and the actions of its start (a row of arms each, filled up with
-        -1).
+        """Return the kernel of a new run, and its initial design.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The run's generator.
+
+        Returns
+        -------
+        kernel : SamplingKernel
+            The sampling rule at its beginning.
+        start : int64[n_0, K]
+            The actions of the initial design: a row of arms each, filled up with -1.
         """
 
     def resize(self, rule: Any) -> SamplingKernel:
-        """The same state in larger arrays."""
+        """Return a kernel with the same state in larger arrays.
+
+        Parameters
+        ----------
+        rule : SamplingKernel
+            The kernel.
+
+        Returns
+        -------
+        SamplingKernel
+            The larger kernel.
+        """
 
     def diagnostics(self, rule: Any) -> dict[str, int]:
-        """What a finished run tells of its rule, such as the size of the support."""
+        """Return figures of a finished run, such as the size of the support.
+
+        Parameters
+        ----------
+        rule : SamplingKernel
+            The kernel.
+
+        Returns
+        -------
+        dict of str to int
+            The figures by name.
+        """
 
 
 class FixedBoundRule:
-    """A rule whose arrays never grow: every run begins with a copy of the part, after the actions
-    of `rows`.
+    """A bound rule whose arrays never grow.
+
+    Every run begins with a copy of one kernel.
+
+    Parameters
+    ----------
+    kernel : SamplingKernel
+        The kernel.
+    rows : int64[n_0, K]
+        The initial design; see `padded`.
     """
 
     alike = True
@@ -50,24 +93,48 @@ class FixedBoundRule:
         self.kernel, self.rows = LazyTemplate(kernel), rows
 
     def start_run(self, rng: Random) -> tuple[SamplingKernel, Ints]:
+        """Return a copy of the kernel, and the initial design."""
         return self.kernel.copy(), self.rows
 
     def resize(self, rule: SamplingKernel) -> SamplingKernel:
+        """Return the kernel itself."""
         return rule
 
     def diagnostics(self, rule: SamplingKernel) -> dict[str, int]:
+        """Return no figures."""
         return {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleBase(Description):
-    """Describes a rule; `bound` fits it to a problem."""
+    """Base class of rules. Its method `bind` fits a rule to a problem.
 
-    symmetric: ClassVar[bool] = (
-        False  # True: arms are only numbers to it, so that every run may draw its own
-    )
+    Attributes
+    ----------
+    symmetric : bool
+        True if the rule treats arms as exchangeable labels, so that every run may permute them.
+    """
+
+    symmetric: ClassVar[bool] = False
 
     def bind(self, problem: ProblemLike) -> BoundRule:
+        """Return the rule bound to a problem.
+
+        Parameters
+        ----------
+        problem : ProblemLike
+            The problem.
+
+        Returns
+        -------
+        BoundRule
+            The bound rule.
+
+        Raises
+        ------
+        InputError
+            If the class does not define the method, or the rule does not fit the problem.
+        """
         raise InputError(
             "no-setup",
             "{rule} has no method setup(problem), which makes its part and its start",
@@ -76,24 +143,57 @@ class RuleBase(Description):
         )
 
     def permuted(self, order: Ints) -> "RuleBase | None":
-        """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the
-        user's numbers stay.
+        """Return the rule for permuted arms.
+
+        Parameters
+        ----------
+        order : int64[d]
+            Arm ``order[i]`` becomes arm i.
+
+        Returns
+        -------
+        RuleBase or None
+            The rule; None if it cannot be permuted, so that arms keep their numbers.
         """
         return self if symmetric(self) else None
 
     def with_deltas(self, deltas: Sequence[float]) -> "RuleBase":
-        """The rule as a run with these deltas plays it: what it takes from the run is filled in."""
+        """Return the rule with the parameters that it takes from a run filled in.
+
+        Parameters
+        ----------
+        deltas : sequence of float
+            The deltas of the run.
+
+        Returns
+        -------
+        RuleBase
+            The rule.
+        """
         return self
 
     def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
-        """The stopping rule that comes with the rule, if one does; it stands for "proved"."""
+        """Return the stopping rule that belongs to the rule; it is used for the threshold "proved".
+
+        Parameters
+        ----------
+        problem : ProblemLike
+            The problem.
+        deltas : sequence of float
+            The deltas of the run.
+
+        Returns
+        -------
+        Stopping or None
+            The stopping rule; None if the rule has none of its own.
+        """
         return None
 
 
 def is_trusted(rule: object) -> bool:
-    """Return whether all parts of a rule are this package's.
+    """Return whether all parts of a rule belong to this package.
 
-    That is decided once for a description, which cannot be changed.
+    A rule is immutable, so this is decided once.
 
     >>> from combgame import Uniform
     >>> is_trusted(Uniform())
@@ -108,15 +208,17 @@ def is_trusted(rule: object) -> bool:
 
 
 def settled(rule: RuleBase, deltas: Sequence[float]) -> RuleBase:
-    """The rule as a run with these deltas plays it; one of your own that does not derive from
-    `RuleBase` is as it is.
+    """Return the rule as a run with these deltas plays it.
+
+    A rule that does not derive from `RuleBase` is returned as it is.
     """
     return rule.with_deltas(deltas) if isinstance(rule, RuleBase) else rule
 
 
 def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
-    """Count how often a rule's arrays have been made larger in this round; a sentence where that
-    does not end.
+    """Count how often a rule's arrays have been made larger in this round.
+
+    An error is raised if that does not end.
     """
     often = often + 1 if now == last else 1
     if often > LARGER:
@@ -133,7 +235,7 @@ def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
 
 
 def describe(rule: RuleBase) -> str:
-    """A rule in few words: what differs from its defaults.
+    """Describe a rule by the arguments that differ from their defaults.
 
     >>> from combgame import CombGame, LLOO
     >>> describe(CombGame(LLOO(sparsify=False), tracking="D"))
@@ -143,8 +245,9 @@ def describe(rule: RuleBase) -> str:
 
 
 def brought(rule: RuleBase, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
-    """The stopping rule that comes with a rule; none with one that does not derive from
-    `RuleBase` and does not speak of it.
+    """Return the stopping rule that belongs to a rule, or None.
+
+    A rule that does not derive from `RuleBase` need not have the method.
     """
     made = getattr(rule, "stopping", None)
     found: Stopping | None = None if made is None else made(problem, deltas)
@@ -159,8 +262,10 @@ def stopping_of(
     elimination: str | None = None,
     epsilon: float = 0.0,
 ) -> Stopping:
-    """The stopping rule of a name or a user's object; that of the sampling rule, where it has one,
-    stands for "proved".
+    """Return the stopping rule for a threshold.
+
+    The threshold is a name or a user's object. The stopping rule of the sampling rule, if it has
+    one, is used for "proved".
     """
     named = isinstance(threshold, str) and threshold not in THRESHOLDS
     own = brought(rule, problem, deltas) if named else None

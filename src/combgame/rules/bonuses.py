@@ -1,4 +1,4 @@
-"""The exploration bonus f(t)."""
+"""Exploration bonuses f(t)."""
 
 import math
 from typing import NamedTuple
@@ -9,23 +9,26 @@ from ..errors import check_positive, invalid_argument, unknown_name
 
 
 class StylisedBonus(NamedTuple):
-    """f(t) = ln t, as in the paper's experiments: not licensed by its theorems."""
+    """f(t) = ln t, as in the paper's experiments; its theorems do not cover it."""
 
     scale: float
 
     def bonus_at(self, t: int) -> float:
+        """Return the scaled logarithm of t."""
         return self.scale * math.log(max(t, 1))
 
 
 class TheoryBonus(NamedTuple):
-    """f(t) = W-bar((1 + c)(1 + b) ln t), as in the paper's Theorem 3 (after Degenne, Koolen, Menard
-    2019).
+    """f(t) = W-bar((1 + c)(1 + b) ln t), as in the paper's Theorem 3.
+
+    It goes back to Degenne, Koolen and Ménard (2019).
     """
 
     b: float
     c: float
 
     def bonus_at(self, t: int) -> float:
+        """Return the bonus of Theorem 3."""
         return lambert_bar((1.0 + self.c) * (1.0 + self.b) * math.log(max(t, 1)))
 
     def __repr__(self) -> str:
@@ -33,9 +36,21 @@ class TheoryBonus(NamedTuple):
 
 
 def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
-    """The bonus under which Theorem 3 holds, for any b > 0 and c > 0.
+    """Return the bonus under which Theorem 3 of the paper holds.
 
-    >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
+    Parameters
+    ----------
+    b, c : float, default=1
+        Parameters of the bonus, positive.
+
+    Returns
+    -------
+    TheoryBonus
+        The bonus.
+
+    Examples
+    --------
+    >>> round(theory_bonus(b=1.0, c=0.5).bonus_at(1000), 4)
     23.897
     """
     return TheoryBonus(
@@ -45,6 +60,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
 
 
 def make_bonus(bonus: str | ExplorationBonus) -> ExplorationBonus:
+    """Return the bonus of a name; a bonus is returned as it is."""
     if not isinstance(bonus, str):
         if isinstance(bonus, type) or not hasattr(bonus, "bonus_at"):
             raise invalid_argument(

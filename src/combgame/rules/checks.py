@@ -1,5 +1,7 @@
-"""A rule of somebody else's is watched in every round. Certificates hold whatever a rule plays, as
-long as it plays sets of the structure and leaves what was seen as it was.
+"""Checks of a user's rule in every round.
+
+Certificates hold whatever a rule plays, as long as it plays actions of the structure and leaves the
+statistics as they were.
 """
 
 import inspect
@@ -29,7 +31,7 @@ from ..problem import Problem
 from ..structures import StructureBase
 from .base import FixedBoundRule, RuleBase, describe
 
-# what a rule may read and must not write, in the order of `restore_if_written`: all but scratch arrays
+# arrays that a rule may read and must not write, in the order of `restore_if_written`
 READ = (
     *(
         "stats.counts",
@@ -50,13 +52,14 @@ READ = (
     *(f"stats.batch.{name}" for name in MIRRORED),
     *("stats.batch.left", "state.leader", "state.evidence"),
 )
-NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
+NOT_A_SET, NO_ACTION = 98, 99  # faults of what it played
 
 
 @jitable
 def restore_if_written(stats: Statistics, was: Statistics, back: bool) -> int:
-    """Copy what was seen, or put it back; the number in READ of the last array that was written, 0
-    if none was.
+    """Copy the statistics to a backup, or restore them from there.
+
+    Return the number in READ of the last array that had been changed, or 0.
     """
     which = 0
     which = max(which, 1 * restore_array(stats.counts, was.counts, back))
@@ -76,27 +79,46 @@ def restore_if_written(stats: Statistics, was: Statistics, back: bool) -> int:
 
 
 class CheckedKernel(NamedTuple):
-    """A rule's part, and what it was given.
+    """A user's kernel, with a backup of what it was given.
 
-    What it must not write is put back, and what cannot be played is replaced, so that nothing false
-    comes of either; `needs_resize` ends the run in the next round.
+    What the kernel must not write is restored, and an action that cannot be played is replaced, so
+    that neither makes a result false; `needs_resize` ends the run in the next round.
+
+    Attributes
+    ----------
+    watched : SamplingKernel
+        The user's kernel.
+    blocking : bool
+        Whether it may set the number of plays of a block; all of them are then fixed
+        (docs/plates.md).
+    was : Statistics
+        Backup of the statistics.
+    leader, evidence : float64[d], float64[1]
+        Backup of the state.
+    score : float64[d]
+        Scratch.
+    member : float64[d]
+        The action that has most in common with what the rule plays.
+    wrote : float64[d]
+        ``state.action`` when the rule was at fault.
+    fault : int64[2]
+        What was wrong, as a number in READ from 1, or 0; and after how many rounds.
     """
 
     watched: SamplingKernel
-    # whether it may say how many plays a block has: all of them are fixed then (docs/plates.md)
     blocking: bool
     was: Statistics
     leader: Floats
     evidence: Floats
     score: Floats
-    member: Floats  # the action that has most in common with what the rule plays
-    wrote: Floats  # state.action, when the rule was at fault
-    # int64[2]: what was wrong, counted from 1 in READ, 0 if nothing was; and after how many rounds
+    member: Floats
+    wrote: Floats
     fault: Ints
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Let the kernel choose, and check what it has written."""
         restore_if_written(stats, self.was, False)
         restore_array(stats.batch.left, self.was.batch.left, False)
         restore_array(state.leader, self.leader, False)
@@ -114,18 +136,30 @@ class CheckedKernel(NamedTuple):
             self.score[a] = 2.0 * here - 1.0
             if here != 0.0 and here != 1.0:
                 self.score[a], wrong = 0.0, NOT_A_SET
-        problem.actions.argmax(self.score, self.member)  # an action scores most against itself
+        # an action has the largest score against itself
+        problem.actions.argmax(self.score, self.member)
         if restore_array(state.action, self.member, True) > 0 and wrong != NOT_A_SET:
             wrong = NO_ACTION
         if wrong > 0:
             self.fault[0], self.fault[1] = wrong, stats.n_rounds[0]
 
     def needs_resize(self) -> bool:
+        """Return whether the kernel was at fault, or needs larger arrays."""
         return self.fault[0] > 0 or self.watched.needs_resize()
 
 
 class CheckedBoundRule:
-    """The set-up of a rule that is watched. every: also if all its parts are this package's."""
+    """A bound rule whose kernels are checked.
+
+    Parameters
+    ----------
+    rule : RuleBase
+        The rule.
+    problem : Problem
+        The problem.
+    every : bool, default=True
+        Whether kernels that consist of this package's classes are checked, too.
+    """
 
     def __init__(self, rule: RuleBase, problem: Problem, every: bool = True) -> None:
         self.name, self.problem, self._every = describe(rule), problem, every
@@ -139,16 +173,18 @@ class CheckedBoundRule:
                 rule=self.name,
                 kind=f"an object of the class {type(self.bound).__name__}",
             )
-        # our other set-ups take their starts from the structure
+        # other bound rules of this package take their initial designs from the structure
         own = type(self.bound).__module__.startswith("combgame.")
         self._given = isinstance(self.bound, FixedBoundRule) or not own
-        self._known = set[bytes]()  # rows of starts that are actions
+        self._known = set[bytes]()  # rows of initial designs that are actions
 
     @property
     def alike(self) -> bool:
+        """Return whether all kernels have arrays of the same types."""
         return getattr(self.bound, "alike", False)
 
     def start_run(self, rng: Random) -> tuple[SamplingKernel, Ints]:
+        """Return a checked kernel, and a checked initial design."""
         with own_bounds():
             kernel, start = self.bound.start_run(rng)
         self._check_verbs(kernel)
@@ -164,18 +200,21 @@ class CheckedBoundRule:
         return CheckedKernel(kernel, own, was, best, evidence, score, member, wrote, fault), start
 
     def resize(self, rule: Any) -> SamplingKernel:
+        """Return the kernel with larger arrays."""
         if not isinstance(rule, CheckedKernel):
             return self.bound.resize(rule)
         return rule._replace(watched=self.bound.resize(rule.watched))
 
     def diagnostics(self, rule: Any) -> dict[str, int]:
+        """Return the figures of the rule."""
         tell = getattr(self.bound, "diagnostics", None)
         inner = rule.watched if isinstance(rule, CheckedKernel) else rule
         return tell(inner) if tell else {}
 
     def check(self, rule: Any) -> None:
-        """What the rule did that it must not, in a sentence. (Arms have numbers of the run's own
-        here, which nobody else knows.)
+        """Raise an error if the rule has done what it must not do.
+
+        Arms have the run's own numbers here, so the message does not name them.
         """
         if not isinstance(rule, CheckedKernel):
             return
@@ -203,7 +242,8 @@ class CheckedBoundRule:
             except (TypeError, ValueError):
                 raise InputError(
                     "rule-verb",
-                    "{rule}: {kernel} has no method {verb} that can be called with {given} arguments",
+                    "{rule}: {kernel} has no method {verb} that can be called with {given} "
+                    "arguments",
                     remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
                     rule=self.name,
                     kernel=type(kernel).__name__,
@@ -243,7 +283,7 @@ class CheckedBoundRule:
 
 
 def trusted(kernel: Any) -> bool:
-    """Whether everything that works in a part is this package's.
+    """Return whether everything in a kernel belongs to this package.
 
     >>> from combgame.rules.uniform import UniformKernel
     >>> trusted(UniformKernel(3)), trusted([3])
@@ -255,11 +295,12 @@ def trusted(kernel: Any) -> bool:
 
 
 def playable(d: int, oracle: LinearOracle, arms: Sequence[int]) -> bool:
-    """Whether some of d arms are an action, by the oracle alone: an action scores most against
-    itself.
+    """Return whether a set of arms is an action, by the oracle alone.
+
+    An action has the largest score against itself.
 
     >>> from combgame import Subsets
-    >>> pairs = Subsets(4, 2).part()
+    >>> pairs = Subsets(4, 2).kernel()
     >>> playable(4, pairs, (0, 3)), playable(4, pairs, (0, 1, 3))
     (True, False)
     """
@@ -271,9 +312,7 @@ def playable(d: int, oracle: LinearOracle, arms: Sequence[int]) -> bool:
 
 
 def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) -> None:
-    """What a rule has written to state.action in a study, where it does not see what is
-    certified.
-    """
+    """Raise an error if a rule has not written an action to ``state.action`` in a study."""
     if not ((wrote == 0.0) | (wrote == 1.0)).all():
         raise _no_set(describe(rule), t)
     if not playable(actions.d, actions.kernel(), arms_of(wrote)):

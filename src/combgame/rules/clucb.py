@@ -1,10 +1,9 @@
-"""CLUCB (Chen, Lin, King, Lyu, Chen, *Combinatorial Pure Exploration of Multi-Armed Bandits*, NIPS
-2014, Algorithm 1): as a sampling rule, and with its own stopping rule.
+"""CLUCB, Algorithm 1 of Chen et al. (2014): as a sampling rule, and with its own stopping rule.
 
-After t rounds arm a has the radius rad_a = sigma_a sqrt(2 ln(4 n t^3 / delta) / N_a), n the number
-of arms. M is the best answer at the estimates, M~ the best if the arms of M are taken at their
-lower and the others at their upper bounds. If M~ = M, CLUCB stops; otherwise the arm of M xor M~
-with the largest radius is played.
+After t rounds arm a has the radius rad_a = sigma_a sqrt(2 ln(4 n t^3 / delta) / N_a), where n is
+the number of arms. M is the best answer at the estimates, and M~ the best answer if the arms of M
+are taken at their lower bounds and the others at their upper bounds. If M~ = M, CLUCB stops;
+otherwise the arm of M xor M~ with the largest radius is played.
 """
 
 import math
@@ -15,8 +14,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._messages import Message
+from ..engine.kernels import FixedSizeDefaults, StoppingDefaults, kernel
 from ..engine.likelihood_ratio import alike
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Floats, Random, RoundState
 from ..engine.statistics import Statistics
 from ..errors import InputError, invalid_argument, is_real
@@ -25,28 +25,33 @@ from ..stopping.base import ProblemLike, ProofRequirements, Stopping, validity_f
 from ._exploration import padded, start_sets
 from .base import UNSAID, FixedBoundRule, RuleBase
 
-TINY = 1e-9  # of the largest radius: room in an action that M xor M~ leaves goes to arms seen least
+# score, relative to the largest radius, by which room in an action that M xor M~ leaves goes to the
+# arms with fewest values
+TINY = 1e-9
 
 
 @kernel(FixedSizeDefaults)
 class CLUCBKernel(NamedTuple):
+    """Kernel of `CLUCB`."""
+
     base: float  # ln(4 n / delta)
     sigma: Floats  # float64[d]
     trial: Floats  # M~
-    radius: Floats  # rad, but for the factor that all have
+    radius: Floats  # rad, up to a common factor
     score: Floats
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the arm of M xor M~ with the largest radius."""
         level = self.base + 3.0 * math.log(max(stats.n_rounds[0], 1))
         for a in range(self.score.size):
-            count = max(stats.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            count = max(stats.counts[a], 0.5)  # 0.5 for an arm whose values are missing
             self.radius[a] = self.sigma[a] * math.sqrt(2.0 * level / count)
             sign = -1.0 if state.leader[a] > 0.5 else 1.0
             self.score[a] = stats.mean[a] + sign * self.radius[a]
         problem.answers.argmax(self.score, self.trial)
-        if alike(self.trial, state.leader):  # it would have stopped: another stopping rule goes on
+        if alike(self.trial, state.leader):  # CLUCB would have stopped; take the rival
             for a in range(self.trial.size):
                 self.trial[a] = state.rival[a]
         widest, most, total = -1, 0.0, 0.0
@@ -65,22 +70,25 @@ class CLUCBKernel(NamedTuple):
 
 
 class RadiiKernel(NamedTuple):
-    """ln(4 n t^3 / delta): half the square of a radius in units of sigma / sqrt(N)."""
+    """Threshold ln(4 n t^3 / delta): half the square of a radius in units of sigma / sqrt(N)."""
 
     arms: float  # n
     delta: Floats
 
     def critical_value(self, t: int, index: int) -> float:
+        """Return the threshold after t rounds."""
         return math.log(4.0 * self.arms / self.delta[index]) + 3.0 * math.log(max(t, 1))
 
 
 @kernel(StoppingDefaults)
 class OverlapKernel(NamedTuple):
-    """The evidence for M is the largest level at which M~ is still M: the smallest r^2, r = (lead
-    over J) / (sum over M xor J of sigma_a sqrt(2 / N_a)).
+    """Stopping rule of CLUCB: the evidence for M is the largest threshold at which M~ is still M.
 
-    One oracle call says whether r is below the least level that is asked for, and mostly that is
-    all; otherwise the least r is found by Dinkelbach's method.
+    Notes
+    -----
+    This is the smallest r^2 over rivals J, where r is the lead over J divided by the sum over M xor
+    J of sigma_a sqrt(2 / N_a). One oracle call decides whether r is below the least threshold,
+    which mostly suffices; otherwise the least r is found by Dinkelbach's method.
     """
 
     threshold: Threshold
@@ -90,6 +98,7 @@ class OverlapKernel(NamedTuple):
     trial: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return the evidence for the leader, exactly if it could stop the run."""
         least, t = math.inf, stats.n_rounds[0]
         for a in range(state.leader.size):
             state.alternative_means[a] = stats.mean[a]
@@ -108,7 +117,7 @@ class OverlapKernel(NamedTuple):
     def meet(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats, r: float
     ) -> float:
-        """If M~ is another answer at radii of r, write it and return its own r; -1 if M~ = M."""
+        """Write M~ at radii of r and return its own r, or return -1 if M~ = M."""
         for a in range(best.size):
             wide = r * self.sigma[a] * math.sqrt(2.0 / max(stats.counts[a], 0.5))
             self.score[a] = stats.mean[a] + (-wide if best[a] > 0.5 else wide)
@@ -120,7 +129,10 @@ class OverlapKernel(NamedTuple):
         return own
 
     def overlap(self, stats: Statistics, best: Floats, rival: Floats) -> float:
-        """The r of two answers; -1 if they are the same, or known exactly where they differ."""
+        """Return the r of two answers.
+
+        Return -1 if they are equal, or if the arms in which they differ are known exactly.
+        """
         lead, wide = 0.0, 0.0
         for a in range(best.size):
             if rival[a] != best[a]:
@@ -136,6 +148,7 @@ class OverlapKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the smallest r^2, by Dinkelbach's method."""
         r, found = 1.0, -1.0
         while found < 0.0 and r < 1e12:
             r *= 2.0
@@ -150,16 +163,28 @@ class OverlapKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return r^2 of the rival."""
         r = max(self.overlap(stats, best, rival), 0.0)
         return r * r
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CLUCB(RuleBase):
-    """CLUCB, with its own stopping rule, which stands for "proved". delta: that of the radii by
-    which it plays (None: that of the run, of several the smallest); the stopping rule always has
-    that of the run.
+    """CLUCB [1]_ with its own stopping rule, which is used for the threshold "proved".
 
+    Parameters
+    ----------
+    delta : float, optional
+        delta in the radii of the sampling rule. Defaults to the (smallest) delta of the run, which
+        the stopping rule always uses.
+
+    References
+    ----------
+    .. [1] Chen, Lin, King, Lyu and Chen. *Combinatorial Pure Exploration of Multi-Armed Bandits*.
+       NIPS 2014.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=CLUCB(), runs=3, engine="python").answers
@@ -178,9 +203,11 @@ class CLUCB(RuleBase):
         object.__setattr__(self, "delta", float(self.delta))
 
     def with_deltas(self, deltas: Sequence[float]) -> "CLUCB":
+        """Return the rule with the smallest delta, if it has none."""
         return self if self.delta is not None else replace(self, delta=min(deltas))
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         d, sigma, delta = problem.actions.d, _known(problem), self.delta or UNSAID
         n = len(problem.actions.observable_arms())
         kernel = CLUCBKernel(
@@ -189,6 +216,7 @@ class CLUCB(RuleBase):
         return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))
 
     def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
+        """Return CLUCB's stopping rule, or None if variances are unknown."""
         if not problem.rewards.variance_known:
             return None
         d, seen_arms = problem.actions.d, problem.actions.observable_arms()
@@ -223,7 +251,7 @@ class CLUCB(RuleBase):
 
 
 def _known(problem: ProblemLike) -> Floats:
-    """The spread of every arm, or a sentence."""
+    """Return the sub-Gaussian scale of every arm; raise an error if variances are unknown."""
     if not problem.rewards.variance_known:
         raise InputError(
             "clucb-needs-variances",

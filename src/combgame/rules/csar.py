@@ -1,10 +1,10 @@
-"""CSAR (Chen, Lin, King, Lyu, Chen, *Combinatorial Pure Exploration of Multi-Armed Bandits*, NIPS
-2014, Algorithm 2): a fixed budget of T values.
+"""CSAR, Algorithm 2 of Chen et al. (2014): a fixed budget of T values.
 
-There are as many phases as arms, n. At the end of phase t every arm that is not decided has T_t =
-ceil((T - n) / ((1 + 1/2 + ... + 1/n) (n - t + 1))) values; then one arm is decided: that for which
-the best set among those that agree with the decisions so far leads by most over the best that
-disagrees in it. It is accepted if it is in the former, and rejected if not.
+There are as many phases as arms, n. At the end of phase t every undecided arm has T_t = ceil((T -
+n) / ((1 + 1/2 + ... + 1/n) (n - t + 1))) values; then one arm is decided. It is the arm for which
+the best set among those that agree with the decisions so far has the largest lead over the best of
+those that disagree in this arm. The arm is accepted if it is in the former set, and rejected
+otherwise.
 """
 
 import math
@@ -15,8 +15,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._messages import Message
+from ..engine.kernels import FixedSizeDefaults, StoppingDefaults, kernel
 from ..engine.likelihood_ratio import ConstantThreshold
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Floats, Ints, Random, RoundState, vector
 from ..engine.statistics import Statistics
 from ..errors import InputError, check_int
@@ -29,6 +30,8 @@ TINY = 1e-9
 
 @kernel(FixedSizeDefaults)
 class CSARKernel(NamedTuple):
+    """Kernel of `CSAR`."""
+
     budget: float  # T
     arms: float  # n
     sum_of: float  # 1 + 1/2 + ... + 1/n
@@ -42,6 +45,7 @@ class CSARKernel(NamedTuple):
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play arms that lack values in this phase; decide an arm if none does."""
         while self.phase[0] < self.arms:
             wanted = self.support(self.phase[0] + 1)
             lacking = False
@@ -62,14 +66,15 @@ class CSARKernel(NamedTuple):
         problem.actions.argmax(self.score, state.action)
 
     def support(self, t: int) -> float:
-        """T_t."""
+        """Return T_t."""
         return math.ceil((self.budget - self.arms) / (self.sum_of * (self.arms - t + 1.0)))
 
     def open(self, a: int) -> bool:
+        """Return whether an arm is observed and undecided."""
         return bool(self.visible[a] > 0.5 and self.decided[a] == 0.0)
 
     def decide(self, problem: ProblemKernel, stats: Statistics) -> None:
-        """The arm whose decision costs most to be wrong about."""
+        """Decide the arm for which a wrong decision would cost most."""
         self.agreeing(problem, stats, -1, 0.0, self.best)
         top = 0.0
         for a in range(self.best.size):
@@ -92,8 +97,10 @@ class CSARKernel(NamedTuple):
     def agreeing(
         self, problem: ProblemKernel, stats: Statistics, arm: int, way: float, out: Floats
     ) -> bool:
-        """The best set that agrees with the decisions, and has (way = 1) or lacks (-1) an arm;
-        whether there is one.
+        """Write the best set that agrees with the decisions and has, or lacks, an arm.
+
+        `way` is 1 if the set must contain the arm, and -1 if it must lack it. Return whether there
+        is such a set.
         """
         force = 1.0
         for a in range(self.score.size):
@@ -112,12 +119,13 @@ class CSARKernel(NamedTuple):
 
 @kernel(StoppingDefaults)
 class SpentKernel(NamedTuple):
-    """Nothing is known of an error before the budget is spent, and nothing after."""
+    """A stopping rule that stops when the budget is spent; no error probability is known."""
 
     threshold: Threshold
     budget: int
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+        """Return 0 before the budget is spent, and infinity afterwards."""
         self.least_evidence(problem, stats, state.leader, state.rival, state.alternative_means)
         return math.inf if stats.n_rounds[0] >= self.budget else 0.0
 
@@ -129,6 +137,7 @@ class SpentKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the distance of the nearest alternative."""
         return problem.answers.nearest_alternative(
             problem.rewards, stats.mean, stats.counts, best, rival, alternative
         )
@@ -136,15 +145,29 @@ class SpentKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return 0."""
         return 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CSAR(RuleBase):
-    """Successive accepts and rejects within a budget of values; where plays are sets, what is left
-    of the budget in rounds goes to the arms that were seen least. threshold="csar" ends a run with
-    the leader when `budget` rounds are played; nothing is proved of it.
+    """Successive accepts and rejects [1]_ within a budget of values.
 
+    If plays are sets, the rest of the budget in rounds goes to the arms with fewest values. The
+    threshold "csar" ends a run with the leader after `budget` rounds; nothing is proved about it.
+
+    Parameters
+    ----------
+    budget : int, default=1000
+        Number of values.
+
+    References
+    ----------
+    .. [1] Chen, Lin, King, Lyu and Chen. *Combinatorial Pure Exploration of Multi-Armed Bandits*.
+       NIPS 2014.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
     >>> how = {"threshold": "csar", "runs": 3, "engine": "python"}
@@ -161,6 +184,7 @@ class CSAR(RuleBase):
         check_int("budget", self.budget, 1, of="CSAR")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         d, seen_arms = problem.actions.d, problem.actions.observable_arms()
         n = len(seen_arms)
         if self.budget < 2 * n:
@@ -183,6 +207,7 @@ class CSAR(RuleBase):
         return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))
 
     def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping | None:
+        """Return the stopping rule that stops when the budget is spent."""
         if not problem.rewards.variance_known:
             return None
 

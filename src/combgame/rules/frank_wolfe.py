@@ -1,12 +1,14 @@
-"""Frank-Wolfe on the counts: one oracle call a round, no learner, no tracking.
+r"""Frank-Wolfe on the counts: one oracle call in each round, no learner and no tracking.
 
-The optimal allocation maximises F(w) = min_J f_J(w), f_J(w) = inf over lambda with J at least as
-good as the leader of <w, d(mu, lambda)>. F is concave and homogeneous, so the gradient of f_J at
-the counts N is d(mu, lambda^J), whatever their scale. A step of Frank-Wolfe with step size 1/t from
-N/t towards the vertex 1_A *is* playing A, so the counts follow the optimal allocation by themselves
-(Wang, Tzeng, Proutiere, NeurIPS 2021: FWS; Tzeng, Wang, Proutiere, Lu, NeurIPS 2023: P-FWS). The
-minimum is smoothed over rivals that have been nearest alternatives before, with weights
-exp(-kappa_t (f_J(N) - min f)). docs/algorithms.md says what is known of it.
+The optimal allocation maximises :math:`F(w) = \min_J f_J(w)`, where :math:`f_J(w)` is the infimum
+of :math:`\langle w, d(\mu, \lambda) \rangle` over :math:`\lambda` with J at least as good as the
+leader. F is concave and homogeneous, so the gradient of :math:`f_J` at the counts N is
+:math:`d(\mu, \lambda^J)`, whatever their scale. A Frank-Wolfe step of size 1/t from N/t towards the
+vertex :math:`1_A` is the same as playing A, so the counts follow the optimal allocation by
+themselves (Wang, Tzeng and Proutiere, NeurIPS 2021: FWS; Tzeng, Wang, Proutiere and Lu, NeurIPS
+2023: P-FWS). The minimum is smoothed over rivals that have been nearest alternatives before, with
+weights :math:`\exp(-\kappa_t (f_J(N) - \min f))`. docs/algorithms.md says what is known of the
+rule.
 """
 
 import math
@@ -29,22 +31,22 @@ from ._exploration import lacking, padded, start_sets
 from .base import BoundRule, RuleBase
 from .frank_wolfe_blocks import BoundFrankWolfeBlocks
 
-# every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
-# seen least, and so do ties
+# every arm has at least the score TINY / N^2, so that ties, and room in an action that no rival
+# claims, go to the arms with fewest values
 TINY = 1e-9
-LOST = math.log(TINY) - 54.0 * math.log(2.0) - 0.01  # beside a score of 1 / N^2, nothing
+LOST = math.log(TINY) - 54.0 * math.log(2.0) - 0.01  # negligible beside a score of 1 / N^2
 
-OFTEN = 32  # charges are asked for anew when t has grown by 1/OFTEN of itself
-TIED = 1e-12  # of the means: what rounding may leave of a lead
-NOTHING = 50.0  # a weight of exp(-NOTHING) is none beside TINY
+OFTEN = 32  # penalties are forecast again when t has grown by 1/OFTEN of itself
+TIED = 1e-12  # rounding error of a lead, relative to the means
+NOTHING = 50.0  # a weight of exp(-NOTHING) is negligible beside TINY
 
 
 @jitable
 def negligible_beyond(least: float, kappa: float, counts: Floats, worth: Floats) -> float:
-    """The f_J beyond which a rival changes no score, not even in the last bit.
+    """Return the f_J beyond which a rival changes no score, not even in the last bit.
 
-    A gradient times what the counts are worth adds up to f_J, so a rival adds at most exp(-kappa
-    (f_J - least)) f_J / worth to a score of TINY / N^2 at least; 2^-54 of a score is rounded away.
+    A gradient times the effective counts adds up to f_J, so a rival adds at most exp(-kappa (f_J -
+    least)) f_J / worth to a score of at least TINY / N^2; 2^-54 of a score is rounded away.
     """
     dearest = 0.0  # the largest N^2 / worth
     for a in range(counts.size):
@@ -60,33 +62,99 @@ def negligible_beyond(least: float, kappa: float, counts: Floats, worth: Floats)
 
 
 class FrankWolfeKernel(NamedTuple):
+    """Kernel of `FrankWolfe`.
+
+    Attributes
+    ----------
+    sharpness, anneal_after : float
+        kappa_t = sharpness / sqrt(1 + t / anneal_after).
+    exploration, exploration_delay : float
+        The exploration floor; see `FrankWolfe`.
+    size : float
+        K, the largest number of arms in an action.
+    visible : float64[d]
+        1 for arms that some action observes.
+    rival_table : ActionTable
+        The answers that have been nearest alternatives.
+    pool_slot : int64[capacity]
+        Position of each of them in the pool plus 1, or 0.
+    pool : int64[places]
+        Numbers of the rivals over which the minimum is smoothed.
+    last_nearest : int64[places]
+        Round in which each rival was last the nearest.
+    arms, sign : int64[places, d], float64[places, d]
+        Symmetric difference of the leader and each rival, in ``arms[k, :number[k]]``.
+    number : int64[places]
+        Its size.
+    value : float64[places]
+        f_J at the counts.
+    gradient : float64[places, d]
+        Gradient of f_J on `arms`, or its multiplier in ``gradient[k, 0]``.
+    variance : float64[d]
+        `TransportationCost.quadratic_variance` of each arm.
+    closed : int64[1]
+        1 if multipliers are kept.
+    penalty : float64[places]
+        Forecast penalty to subtract from f_J; infinite if it is still to be computed.
+    scale : float64[1]
+        Counts at the end in multiples of the current ones; 0 without penalties.
+    penalty_schedule : int64[2]
+        Round of the last forecast, and of the next.
+    leader : float64[d]
+        The leader of the last round.
+    used : int64[1]
+        Number of rivals in the pool.
+    score : float64[d]
+        Scores of the arms.
+    """
+
     sharpness: float
-    anneal_after: float  # kappa_t = kappa / sqrt(1 + t / slow)
+    anneal_after: float
     exploration: float
-    exploration_delay: float  # the values per arm from which on exploring is in earnest
-    size: float  # K: the arms in an action
-    visible: Fixed  # 1 for arms that some action observes
-    rival_table: ActionTable  # every answer that has been a nearest alternative
-    pool_slot: Ints  # int64[room]: the place of an answer in the pool + 1, or 0
-    pool: Ints  # int64[places]: numbers of the rivals over which the minimum is smoothed
-    last_nearest: Ints  # int64[places]: when it was last the nearest
-    arms: Ints  # int64[places, d]: leader xor rival, [:number]
-    sign: Floats  # float64[places, d]
-    number: Ints  # int64[places]
-    value: Floats  # float64[places]: f_J at the counts
-    gradient: Floats  # float64[places, d]: its gradient on `arms`, or its multiplier in [:, 0]
-    variance: Floats  # float64[d]
-    closed: Ints  # int64[1]: 1 where multipliers are kept
-    penalty: Floats  # float64[places]: what will be taken off f_J; infinity: to be asked
-    scale: Floats  # float64[1]: the counts at the end, in multiples of the present; 0: no charges
-    penalty_schedule: Ints  # int64[2]: when that was asked, and when it is to be again
-    leader: Floats  # float64[d]
-    used: Ints  # int64[1]
-    score: Floats  # float64[d]
+    exploration_delay: float
+    size: float
+    visible: Fixed
+    rival_table: ActionTable
+    pool_slot: Ints
+    pool: Ints
+    last_nearest: Ints
+    arms: Ints
+    sign: Floats
+    number: Ints
+    value: Floats
+    gradient: Floats
+    variance: Floats
+    closed: Ints
+    penalty: Floats
+    scale: Floats
+    penalty_schedule: Ints
+    leader: Floats
+    used: Ints
+    score: Floats
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        r"""Choose the next action by one Frank-Wolfe step on the smoothed evidence.
+
+        Notes
+        -----
+        1. *Forced exploration.* If an arm has fewer values than the exploration floor, play the
+           action that contains most such arms and return.
+        2. *Pool of rivals.* Insert the current closest rival; the pool keeps those that were
+           closest most recently.
+        3. *Evidence.* Compute :math:`f_J(N)`, the transportation cost of making rival :math:`J` as
+           good as the leader, for every :math:`J` in the pool. If the stopping rule penalises
+           rivals differently, subtract the penalty that it forecasts for the end of the run.
+        4. *Gradient.* Weight the rivals by :math:`\exp(-\kappa_t (f_J - \min_K f_K))`, with
+           :math:`\kappa_t = \kappa / \sqrt{1 + t/t_0}`, and sum their gradients
+           :math:`d(\hat\mu_a, \lambda^J_a)`. A small multiple of :math:`1/N_a^2` breaks ties in
+           favour of arms with few values.
+        5. *Oracle.* Play the action that maximises the resulting score.
+
+        Because :math:`F = \min_J f_J` is concave and homogeneous, a step of size :math:`1/t` from
+        :math:`N/t` towards a vertex is the same as playing that action, so no tracking is needed.
+        """
         t = stats.n_rounds[0]
         if lacking(
             self.exploration, self.exploration_delay, self.size, self.visible, stats, self.score
@@ -110,7 +178,7 @@ class FrankWolfeKernel(NamedTuple):
         if self.scale[0] == 0.0:
             far = negligible_beyond(least, kappa, stats.counts, stats.effective_counts)
         for a in range(self.score.size):
-            n = max(stats.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            n = max(stats.counts[a], 0.5)  # 0.5 for an arm whose values are missing
             self.score[a] = TINY / (n * n)
         for k in range(self.used[0]):
             if self.value[k] <= far:
@@ -120,10 +188,11 @@ class FrankWolfeKernel(NamedTuple):
     def evaluate_rivals(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState
     ) -> float:
-        """f_J at the counts, of all rivals in the pool; returns the least of them.
+        """Compute f_J at the counts for all rivals in the pool, and return the least.
 
-        Where every arm has a blur, f_J is in closed form, and is computed as `transportation_cost` does it, to
-        the last bit; otherwise `transportation_cost` is asked, and gradients are kept.
+        If every arm has a quadratic variance, f_J has a closed form and is computed as
+        `transportation_cost` does it, to the last bit; otherwise `transportation_cost` is called,
+        and gradients are kept.
         """
         least, closed = math.inf, True
         for a in range(self.variance.size):
@@ -160,8 +229,9 @@ class FrankWolfeKernel(NamedTuple):
         return least
 
     def subtract_forecast_penalty(self, problem: ProblemKernel, stats: Statistics) -> float:
-        """Take off f_J what the stopping rule will charge at the end that it expects, per round so
-        far; the least that is left.
+        """Subtract the forecast penalties from f_J, and return the least of the results.
+
+        A penalty is that of the expected end of the run, in proportion to the rounds so far.
         """
         least, scale = math.inf, self.scale[0]
         for k in range(self.used[0]):
@@ -193,7 +263,7 @@ class FrankWolfeKernel(NamedTuple):
             self.score[a] += weight * slope
 
     def is_tied(self, stats: Statistics, k: int) -> bool:
-        """Whether a rival is as good as the leader at the estimates, but for rounding."""
+        """Return whether a rival is as good as the leader at the estimates, up to rounding."""
         lead, size = 0.0, 0.0
         for i in range(self.number[k]):
             x = self.sign[k, i] * stats.mean[self.arms[k, i]]
@@ -202,11 +272,12 @@ class FrankWolfeKernel(NamedTuple):
         return bool(abs(lead) <= TIED * size)
 
     def tie_breaking_gradient(self, stats: Statistics, k: int, arm: int) -> float:
-        """What a value of an arm is worth where a rival is tied with the leader, as coins often
-        are: there the gradient is 0, and both would wait until all others have as many values. It
-        is the evidence that one more value makes on average, (s_a / N_a)^2 / (2 sum s^2 / N), s^2
-        being how the values of an arm have varied so far: none where they were all the same, as one
-        more would hardly part them then.
+        """Return the worth of a value of an arm if a rival is tied with the leader.
+
+        Bernoulli arms are often tied. The gradient is then 0, and both would wait until all others
+        have as many values. The worth is the evidence that one more value makes on average, (s_a /
+        N_a)^2 / (2 sum s^2 / N), where s^2 is the variance of the values of an arm so far. It is 0
+        if all values of the arm were equal, as one more would then hardly separate the two.
         """
         spread = 0.0
         for i in range(self.number[k]):
@@ -217,7 +288,7 @@ class FrankWolfeKernel(NamedTuple):
         return float(0.5 * stats.squares[arm] / (n * n * n * spread)) if spread > 0.0 else 0.0
 
     def update_leader(self, state: RoundState) -> None:
-        """If another answer leads, the differences to the rivals are new."""
+        """Recompute the differences to the rivals if another answer leads."""
         same = True
         for a in range(self.leader.size):
             if self.leader[a] != state.leader[a]:
@@ -244,8 +315,9 @@ class FrankWolfeKernel(NamedTuple):
                 k += 1
 
     def add_rival(self, number: int, t: int) -> None:
-        """The nearest rival has a place in the pool; if there is none left, it takes that of the
-        one nearest longest ago.
+        """Insert the nearest rival into the pool.
+
+        If the pool is full, it replaces the rival that was nearest longest ago.
         """
         k = self.pool_slot[number] - 1
         if k < 0:
@@ -265,7 +337,7 @@ class FrankWolfeKernel(NamedTuple):
         self.last_nearest[k] = t
 
     def set_difference(self, k: int) -> None:
-        """List the arms of leader xor rival k, as `rewards.transportation_cost` wants them."""
+        """List the arms of leader xor rival k, as `transportation_cost` takes them."""
         rival, n = self.pool[k], 0
         for j in range(self.rival_table.sizes[rival]):
             a = self.rival_table.arms[rival, j]
@@ -282,11 +354,12 @@ class FrankWolfeKernel(NamedTuple):
         self.number[k] = n
 
     def needs_resize(self) -> bool:
+        """Return whether one more rival might not fit into the table."""
         return self.rival_table.is_full()
 
 
 class BoundFrankWolfe:
-    """Frank-Wolfe on a problem."""
+    """`FrankWolfe` bound to a problem."""
 
     alike = True
 
@@ -323,9 +396,11 @@ class BoundFrankWolfe:
         self._original = LazyTemplate(kernel)
 
     def start_run(self, rng: Random) -> tuple[FrankWolfeKernel, Ints]:
+        """Return a fresh kernel, and a covering."""
         return self._original.copy(), self.start
 
     def resize(self, rule: FrankWolfeKernel) -> FrankWolfeKernel:
+        """Return the kernel with a larger table of rivals."""
         met = enlarge_action_table(rule.rival_table, 4 * rule.rival_table.sizes.size)
         return rule._replace(
             rival_table=met,
@@ -335,18 +410,41 @@ class BoundFrankWolfe:
         )
 
     def diagnostics(self, rule: FrankWolfeKernel) -> dict[str, int]:
+        """Return the number of rivals in the pool and in the table."""
         return {"rivals": int(rule.used[0]), "met": int(rule.rival_table.size[0])}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrankWolfe(RuleBase):
-    """Play the action that the gradient of the smoothed evidence likes best.
+    r"""Play the action that maximises the gradient of the smoothed evidence.
 
-    kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t /
-    slow); explore, ease: every arm gets explore * sqrt(e) * e / (e + ease) values at least, e = t K
-    / d being what it would get if all were played alike; pool: over how many rivals the minimum is
-    smoothed (None: as many as arms, 16 to 128). Where every play has a level of its own, plays are
-    chosen in blocks instead (`rules/frank_wolfe_blocks.py`), and these numbers are of no account.
+    Parameters
+    ----------
+    sharpness : float, default=6
+        kappa: how sharply the minimum over the rivals is smoothed.
+    anneal_after : float, default=1e6
+        t_0 in :math:`\kappa_t = \kappa / \sqrt{1 + t / t_0}`.
+    exploration : float, default=1.2
+        Every arm gets at least ``exploration * sqrt(e) * e / (e + exploration_delay)`` values,
+        where e = t K / d is the number that it would have if all arms were played alike.
+    exploration_delay : float, default=20
+        See `exploration`.
+    max_rivals : int, optional
+        Number of rivals over which the minimum is smoothed. Defaults to the number of arms, but at
+        least 16 and at most 128.
+
+    Notes
+    -----
+    If every play has a batch effect, plays are chosen in blocks instead
+    (`rules/frank_wolfe_blocks.py`), and these parameters are ignored.
+
+    Examples
+    --------
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> rule = FrankWolfe(exploration=1.0)
+    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=rule, runs=2, engine="python").answers
+    [(0,), (0,)]
     """
 
     symmetric: ClassVar[bool] = True
@@ -364,6 +462,7 @@ class FrankWolfe(RuleBase):
             check_int("max_rivals", self.max_rivals, 1, of="FrankWolfe")
 
     def bind(self, problem: ProblemLike) -> BoundRule:
+        """Return the rule bound to a problem."""
         if problem.rewards.has_batch_effect():
             return BoundFrankWolfeBlocks(problem)
         return BoundFrankWolfe(self, problem)

@@ -1,10 +1,10 @@
-"""Plays with a level of their own: Frank-Wolfe's idea with evidence from within plays, in blocks.
+"""Frank-Wolfe with batch effects: evidence from within plays, in blocks.
 
-Arms are compared inside a play, so what a play adds is a sum over the pairs that it has: with the
-weights of a soft minimum over the evidence of all pairs, exp(-evidence), a pair is worth the square
-of its lead. The play that is worth most is built greedily. Plays come in blocks of 5 % of the
-rounds so far, whose arms are fixed before their first value: least squares inside a block compares
-also arms that never were in the same play (docs/plates.md).
+Arms are compared inside a play, so a play adds a sum over its pairs: with the weights of a soft
+minimum over the evidence of all pairs, exp(-evidence), a pair is worth the square of its lead. The
+play that is worth most is built greedily. Plays come in blocks of 5 % of the rounds so far, whose
+arms are fixed before their first value: least squares inside a block also compares arms that never
+were in the same play (docs/plates.md).
 """
 
 import math
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.kernels import LazyTemplate
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, LazyTemplate, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..stopping.base import ProblemLike
@@ -21,33 +21,60 @@ from ..stopping.block_effects import SCALES, contrast
 from ..structures.partition import exchangeable
 from ._exploration import joining, padded
 
-SHARE = 0.05  # of the rounds so far: the length of a block
-ROOM = 256  # plays of a block, at most
-LEAST = -2.0  # evidence below is as good as that
-FAR = 500.0  # evidence that exceeds the least by more counts no less
-SLIGHT = 1e-3  # of sigma^2: what a pair without a lead is worth
-NEAR = 0.05  # of sigma: a lead below is not believed
-MORE = 1.0  # evidence beyond the threshold at which to aim
-EXPLORE, EASE = 1.2, 20.0  # how often every arm is compared at least: as in `FrankWolfe`
+SHARE = 0.05  # length of a block as a share of the rounds so far
+ROOM = 256  # largest number of plays of a block
+LEAST = -2.0  # lower limit of evidence
+FAR = 500.0  # upper limit of the excess of evidence over the least
+SLIGHT = 1e-3  # worth of a pair without a lead, in units of sigma^2
+NEAR = 0.05  # lower limit of a lead, in units of sigma
+MORE = 1.0  # evidence beyond the threshold at which a block aims
+EXPLORE, EASE = 1.2, 20.0  # floor of the comparisons of an arm: as in `FrankWolfe`
 
 
 @kernel(FixedSizeDefaults)
 class FrankWolfeBlocksKernel(NamedTuple):
-    variance_known: bool  # whether sigma is
-    group: Ints  # int64[d]: answers differ by exchanges of arms with the same number; -1: of none
+    """Kernel of `FrankWolfe` for problems with batch effects.
+
+    Attributes
+    ----------
+    variance_known : bool
+        Whether sigma is known.
+    group : int64[d]
+        Answers differ by exchanges of arms in the same group; -1 for arms in none.
+    scales : float64[...]
+        Scales of the mixture; see `stopping.block_effects`.
+    queue : int64[room, K]
+        The plays of the block, filled up with -1.
+    turn : int64[2]
+        Index of the next of them, and their number.
+    have : float64[d, d]
+        Evidence of pairs.
+    worth : float64[d, d]
+        Worth of a pair in a play.
+    extra : float64[d, d]
+        J that the plays of the block so far are expected to add.
+    forced : float64[d]
+        Arms that a play must contain.
+    score, need : float64[d]
+        Scratch.
+    """
+
+    variance_known: bool
+    group: Ints
     scales: Floats
-    queue: Ints  # int64[room, K]: the plays of the block, filled up with -1
-    turn: Ints  # int64[2]: which of them comes next, and how many there are
-    have: Floats  # float64[d, d]: the evidence of pairs
-    worth: Floats  # float64[d, d]: what a pair is worth in a play
-    extra: Floats  # float64[d, d]: J that the plays of the block so far are expected to add
-    forced: Floats  # float64[d]: arms that a play must have
-    score: Floats  # float64[d]
-    need: Floats  # float64[d]
+    queue: Ints
+    turn: Ints
+    have: Floats
+    worth: Floats
+    extra: Floats
+    forced: Floats
+    score: Floats
+    need: Floats
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the next action of the block; plan a block first if there is none."""
         if self.turn[0] >= self.turn[1]:
             self.commit(problem, stats, state, rng)
         for a in range(state.action.size):
@@ -60,7 +87,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
     def commit(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
-        """The plays of the next block."""
+        """Plan the plays of the next block."""
         t, blocks, best = stats.n_rounds[0], stats.batch, state.leader
         plays = min(max(1, int(SHARE * t), blocks.wanted[0]), self.queue.shape[0])
         if blocks.wanted[1] > 0:
@@ -89,22 +116,22 @@ class FrankWolfeBlocksKernel(NamedTuple):
             self.enter(stats, state, p)
 
     def gap(self, stats: Statistics, i: int, j: int) -> float:
-        """The estimated lead of an arm over another, in units in which J counts."""
+        """Return the estimated lead of an arm over another, in the units of J."""
         lead = float(stats.mean[i] - stats.mean[j])
         return lead if self.variance_known else lead / math.sqrt(stats.batch.variance())
 
     def rivals(self, best: Floats, i: int, j: int) -> bool:
-        """Whether arm i, of the leader, could be exchanged for arm j."""
+        """Return whether arm i, of the leader, could be exchanged for arm j."""
         same = self.group[i] == self.group[j] and self.group[i] >= 0
         return bool(same and best[i] > best[j])
 
     def per_play(self, stats: Statistics, i: int, j: int) -> float:
-        """The information of one play on a pair that it has."""
+        """Return the information of one play on a pair that it contains."""
         first, second = float(stats.batch.precision[i]), float(stats.batch.precision[j])
         return first / (first + second) * second
 
     def weigh(self, stats: Statistics, best: Floats) -> None:
-        """What each pair is worth, by a soft minimum over the evidence at the end of the block."""
+        """Compute the worth of each pair, by a soft minimum over the evidence after the block."""
         least, blocks = math.inf, stats.batch
         for i in range(best.size):
             for j in range(best.size):
@@ -123,7 +150,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
                     self.worth[j, i] = self.worth[i, j]
 
     def met(self, stats: Statistics, best: Floats, a: int) -> float:
-        """In how many plays an arm was compared with one of the leader, or as good as."""
+        """Return the equivalent number of plays that compare an arm with one of the leader."""
         most, blocks = 0.0, stats.batch
         for i in range(best.size):
             if best[i] > 0.5 and self.group[i] == self.group[a]:
@@ -132,13 +159,18 @@ class FrankWolfeBlocksKernel(NamedTuple):
         return float(most)
 
     def floor(self, t: int) -> float:
-        """What that must be: an arm that looks bad by chance must not be forgotten."""
+        """Return the least value that `met` must have.
+
+        An arm that looks bad by chance must be compared again.
+        """
         even = t * self.queue.shape[1] / self.score.size
         return float(EXPLORE * math.sqrt(even) * even / (even + EASE))
 
     def build(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> None:
-        """The play that is worth most, greedily: from the arm that was compared too little, or else
-        the best pair on, the arm that adds most.
+        """Write the play that is worth most, built greedily.
+
+        It begins with the arm that was compared too rarely, or else with the best pair, and adds
+        the arm that adds most.
         """
         d, most, total, first, second = state.leader.size, -1.0, 0.0, -1, -1
         least = self.floor(stats.n_rounds[0])
@@ -172,7 +204,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
                 self.need[a] += self.worth[a, more]
 
     def enter(self, stats: Statistics, state: RoundState, p: int) -> None:
-        """Into the queue, with what it is expected to add."""
+        """Add the play to the queue, and what it is expected to add to `extra`."""
         n = 0
         for k in range(self.queue.shape[1]):
             self.queue[p, k] = -1
@@ -189,8 +221,9 @@ class FrankWolfeBlocksKernel(NamedTuple):
     def schedule_block(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random, plays: int
     ) -> None:
-        """A block around a single leader: it is in every play, the others by turns, as often as
-        they need.
+        """Plan a block around a single leader.
+
+        The leader is in every play; the other arms take turns, as often as they need.
         """
         best, d, total = state.leader, state.leader.size, 0.0
         leader = 0
@@ -209,7 +242,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
         room = float(self.queue.shape[1] - 1)
         for j in range(d):
             self.need[j] *= room / total
-        for _ in range(20):  # nobody twice in a play
+        for _ in range(20):  # no arm is in a play twice
             free, left = 0.0, room
             for j in range(d):
                 if self.need[j] >= 1.0:
@@ -222,7 +255,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
                     if self.need[j] < 1.0:
                         self.need[j] *= left / free
         for j in range(d):
-            self.forced[j] = rng.random() * self.need[j]  # here: what is owed
+            self.forced[j] = rng.random() * self.need[j]  # here, the plays that each arm is behind
         for p in range(plays):
             for j in range(d):
                 self.forced[j] += self.need[j]
@@ -238,7 +271,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
 
 
 class BoundFrankWolfeBlocks:
-    """Blocks of plays on a problem."""
+    """`FrankWolfe` bound to a problem with batch effects."""
 
     alike = True
 
@@ -266,11 +299,14 @@ class BoundFrankWolfeBlocks:
         self._original = LazyTemplate(kernel)
 
     def start_run(self, rng: Random) -> tuple[FrankWolfeBlocksKernel, Ints]:
+        """Return a fresh kernel, and plays that connect all arms."""
         plays = joining(self.problem.actions, self.problem.answers, rng)
         return self._original.copy(), padded(plays)
 
     def resize(self, rule: FrankWolfeBlocksKernel) -> FrankWolfeBlocksKernel:
+        """Return the kernel itself."""
         return rule
 
     def diagnostics(self, rule: FrankWolfeBlocksKernel) -> dict[str, int]:
+        """Return no figures."""
         return {}

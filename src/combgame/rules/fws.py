@@ -1,15 +1,15 @@
-"""FWS as published: Frank-Wolfe sampling (Wang, Tzeng, Proutiere, *Fast Pure Exploration via
-Frank-Wolfe*, NeurIPS 2021, Algorithm 1).
+"""FWS as published: Frank-Wolfe sampling, Algorithm 1 of Wang et al. (2021).
 
 x(t) is a mixture of plays, and F(x) = min_J f_J(x). In rounds t for which floor(t / |X_0|) is a
-perfect square, or where the best answer is not unique, z(t) is uniform over X_0, a covering. In all
-others z(t) maximises the least <z - x(t-1), h> over the gradients h of all f_J with f_J(x(t-1)) <
-F(x(t-1)) + r_t, r_t = t^(-9/10) / |X_0|: a linear programme. Then x(t) = x(t-1) + (z(t) - x(t-1)) /
-t, and A_t = argmax_A x_A(t) / N_A(t-1), which is C-tracking of z.
+perfect square, or if the best answer is not unique, z(t) is uniform over X_0, a covering. In all
+other rounds z(t) maximises the least <z - x(t-1), h> over the gradients h of all f_J with
+f_J(x(t-1)) < F(x(t-1)) + r_t, r_t = t^(-9/10) / |X_0|: a linear programme. Then
+x(t) = x(t-1) + (z(t) - x(t-1)) / t, and A_t = argmax_A x_A(t) / N_A(t-1), which is C-tracking of z.
 
-It is published for plays of one arm, X_0 being all of them; here for any plays. The rivals within
-r_t are found by listing the answers. The linear programme is a matrix game against them, in which
-plays and rivals enter as they are best responses (a double oracle), so that plays are not listed.
+The publication is about plays of one arm, X_0 being all of them; here plays can be any sets. The
+rivals within r_t are found by enumerating the answers. The linear programme is a matrix game
+against these rivals. Plays and rivals enter it as they are best responses (a double oracle), so
+that plays are not enumerated.
 """
 
 import math
@@ -37,32 +37,65 @@ from ._matrix_game import MatrixGame, make_matrix
 from ._trackers import make_tracker
 from .base import RuleBase
 
-LISTED = 50_000  # answers
-CRUMB = 1e-9  # a weight this small in a solution is rounding
-EXACT = 1e-9  # of F + r: a gap this small is none
+LISTED = 50_000  # largest number of answers
+CRUMB = 1e-9  # smaller weights in a solution are rounding errors
+EXACT = 1e-9  # gap of a solution, relative to F + r
 
 
 class FWSKernel(NamedTuple):
-    lists: Fixed  # float64[answers, d]: all answers
-    home: Ints  # the numbers of X_0 in the catalogue
-    table: ActionTable  # the plays met so far
-    weights: SparseWeights  # z(t)
+    """Kernel of `FWS`.
+
+    Attributes
+    ----------
+    lists : float64[answers, d]
+        All answers.
+    home : int64[n_0]
+        Numbers of the actions of X_0.
+    table : ActionTable
+        The plays met so far.
+    weights : SparseWeights
+        z(t).
+    tracker : Tracker
+        C-tracking of z.
+    past : float64[d]
+        Sum of the marginals of all z, including the initial design's.
+    steps : int64[1]
+        Number of terms of this sum; in a study, plays may come from elsewhere.
+    share : float64[d]
+        Marginals of x(t-1).
+    near : int64[answers]
+        Numbers of the rivals within r_t.
+    value : float64[answers]
+        f_J of all answers.
+    matrix : MatrixGame
+        The matrix game.
+    met : int64[room]
+        Numbers of the rivals that are its columns.
+    arms, sign, slope, trial
+        Scratch; `slope` is a gradient h, and `trial` a mixture of plays or gradients.
+    """
+
+    lists: Fixed
+    home: Ints
+    table: ActionTable
+    weights: SparseWeights
     tracker: Tracker
-    past: Floats  # float64[d]: the sum of all z~, with the start's
-    steps: Ints  # int64[1]: of how many; in a study, plays may be another's
-    share: Floats  # x~(t-1)
-    near: Ints  # int64[answers]: the rivals within r, [:number]
-    value: Floats  # float64[answers]: their f_J
+    past: Floats
+    steps: Ints
+    share: Floats
+    near: Ints
+    value: Floats
     matrix: MatrixGame
-    met: Ints  # int64[room]: which rivals are its columns
-    arms: Ints  # scratch of `gradient`
+    met: Ints
+    arms: Ints
     sign: Floats
-    slope: Floats  # h
-    trial: Floats  # z~, or a mixture of gradients
+    slope: Floats
+    trial: Floats
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Compute z(t), and track it."""
         t, cover = stats.n_rounds[0] + 1, self.home.size
         for a in range(self.share.size):
             self.share[a] = self.past[a] / self.steps[0]
@@ -72,7 +105,7 @@ class FWSKernel(NamedTuple):
         if not forced:
             least = self.appraise(problem, stats, state)
             number = self.below(least + radius)
-        if forced or least <= 0.0 or number == 0:  # 0: the best answer is not unique
+        if forced or least <= 0.0 or number == 0:  # if F = 0, the best answer is not unique
             self.spread()
         else:
             self.climb(problem, stats, state, number, least + radius)
@@ -84,14 +117,14 @@ class FWSKernel(NamedTuple):
         self.table.decode(chosen, state.action)
 
     def spread(self) -> None:
-        """z: uniform over X_0."""
+        """Make z uniform over X_0."""
         for i in range(self.home.size):
             self.weights.ids[i] = self.home[i]
             self.weights.values[i] = 1.0 / self.home.size
         self.weights.size[0] = self.home.size
 
     def appraise(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
-        """f_J at x~(t-1) for all answers, infinite for the leader; returns F."""
+        """Compute f_J at x(t-1) for all answers (infinite for the leader), and return F."""
         least = math.inf
         for j in range(self.value.size):
             self.value[j] = math.inf
@@ -101,14 +134,14 @@ class FWSKernel(NamedTuple):
         return least
 
     def apart(self, problem: ProblemKernel, stats: Statistics, state: RoundState, j: int) -> float:
-        """f_J, with the means at which J is as good in view.alternative[arms]."""
+        """Return f_J, and write the means at which J is as good as the leader."""
         n = differ(state.leader, self.lists[j], self.arms, self.sign)
         return problem.rewards.transportation_cost(
             stats.mean, self.share, self.arms, self.sign, n, state.alternative_means
         )
 
     def below(self, bar: float) -> int:
-        """List the rivals below a bar in `near`, and return how many there are."""
+        """List the rivals whose f_J is below a bar, and return their number."""
         number = 0
         for j in range(self.value.size):
             if self.value[j] < bar:
@@ -119,7 +152,7 @@ class FWSKernel(NamedTuple):
     def gradient(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, j: int
     ) -> None:
-        """Write h, the gradient of f_J at x~(t-1)."""
+        """Write h, the gradient of f_J at x(t-1)."""
         for a in range(self.slope.size):
             state.alternative_means[a] = stats.mean[a]
         self.apart(problem, stats, state, j)
@@ -133,7 +166,7 @@ class FWSKernel(NamedTuple):
     def climb(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, number: int, bar: float
     ) -> None:
-        """z: max over plays, min over near rivals, of <z, h_J> - f_J + bar."""
+        """Let z attain the maximum over plays of the minimum of <z, h_J> - f_J + bar."""
         matrix, rival = self.matrix, self.near[0]
         matrix.used[0], matrix.used[1] = 0, 0
         for i in range(number):
@@ -150,7 +183,7 @@ class FWSKernel(NamedTuple):
                 break
             matrix.match(bar)
             matrix.blend(matrix.row_strategy, matrix.used[0], matrix.rows, self.trial)
-            low = math.inf  # the least that this mixture is paid, and by whom
+            low = math.inf  # the least payoff of this mixture
             for i in range(number):
                 self.gradient(problem, stats, state, self.near[i])
                 pays = bar - self.value[self.near[i]]
@@ -158,7 +191,7 @@ class FWSKernel(NamedTuple):
                     pays += self.trial[a] * self.slope[a]
                 if pays < low:
                     low, rival = pays, self.near[i]
-            high = 0.0  # the most that any play is paid by the rivals' mixture
+            high = 0.0  # the largest payoff of a play against the rivals' mixture
             for j in range(matrix.used[1]):
                 high += matrix.column_strategy[j] * matrix.ground[j]
             matrix.blend(matrix.column_strategy, matrix.used[1], matrix.columns, self.trial)
@@ -171,14 +204,14 @@ class FWSKernel(NamedTuple):
         self.take()
 
     def variance_known(self, rival: int) -> bool:
-        """Whether a rival is in the matrix game."""
+        """Return whether a rival is in the matrix game."""
         for j in range(self.matrix.used[1]):  # noqa: SIM110  (compiled)
             if self.met[j] == rival:
                 return True
         return False
 
     def take(self) -> None:
-        """The game's mixture of plays becomes z."""
+        """Let z be the solution's mixture of plays."""
         matrix, size, total = self.matrix, 0, 0.0
         for i in range(matrix.used[0]):
             if matrix.row_strategy[i] > CRUMB:
@@ -191,11 +224,12 @@ class FWSKernel(NamedTuple):
         self.weights.size[0] = size
 
     def needs_resize(self) -> bool:
+        """Return whether a round might not fit into the table."""
         return bool(self.table.size[0] + self.weights.ids.size > self.table.sizes.size)
 
 
 class BoundFWS:
-    """FWS on a problem."""
+    """`FWS` bound to a problem."""
 
     alike = True
 
@@ -227,9 +261,11 @@ class BoundFWS:
         self.original, self.rows = LazyTemplate(kernel), padded(sets)
 
     def start_run(self, rng: Random) -> tuple[FWSKernel, Ints]:
+        """Return a fresh kernel, and a covering."""
         return self.original.copy(), self.rows
 
     def resize(self, rule: FWSKernel) -> FWSKernel:
+        """Return the kernel with a larger table."""
         room = 4 * rule.table.n_plays.size
         return rule._replace(
             table=enlarge_action_table(rule.table, room),
@@ -237,6 +273,7 @@ class BoundFWS:
         )
 
     def diagnostics(self, rule: FWSKernel) -> dict[str, int]:
+        """Return the sizes of the support and of the table."""
         return {"support": int(rule.weights.size[0]), "met": int(rule.table.size[0])}
 
 
@@ -256,8 +293,16 @@ def _listed(problem: ProblemLike) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FWS(RuleBase):
-    """FWS as published, for any plays and up to 50,000 answers; `FrankWolfe` is what we made of it.
+    """FWS as published [1]_, for any plays and up to 50,000 answers.
 
+    `FrankWolfe` is this package's variant of it.
+
+    References
+    ----------
+    .. [1] Wang, Tzeng and Proutiere. *Fast Pure Exploration via Frank-Wolfe*. NeurIPS 2021.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=FWS(), runs=3, engine="python").answers
@@ -267,6 +312,7 @@ class FWS(RuleBase):
     symmetric: ClassVar[bool] = True
 
     def bind(self, problem: ProblemLike) -> BoundFWS:
+        """Return the rule bound to a problem."""
         if problem.rewards.has_batch_effect():
             raise InputError(
                 "fws-levels",

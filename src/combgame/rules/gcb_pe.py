@@ -1,12 +1,11 @@
-"""GCB-PE (Chen, Du, Kuroki 2020, *Combinatorial pure exploration with partial linear feedback*),
-under semi-bandit feedback.
+"""GCB-PE (Chen, Du and Kuroki 2020) under semi-bandit feedback.
 
 A covering ("global observer set") is played again and again. After n passes the answer with the
-largest estimated value is returned if it leads the second best by more than 2 L_p rad_n, rad_n =
-scale beta_sigma sqrt(2 ln(4 n^2 e^2 / delta) / n), with L_p = sqrt(max |I|) (the paper, appendix on
-implementation). beta_sigma^2 = max over signs of ||1/N * sum_i S_{A_i}^T eta_i||^2: every sign
-belongs to one arm, so equal signs per arm are best and beta_sigma^2 is the number of arms, at any
-d.
+largest estimated value is returned if it leads the second best by more than 2 L_p rad_n, where
+rad_n = scale beta_sigma sqrt(2 ln(4 n^2 e^2 / delta) / n) and L_p = sqrt(max |I|) (the paper,
+appendix on implementation). beta_sigma^2 = max over signs of ||1/N * sum_i S_{A_i}^T eta_i||^2:
+every sign belongs to one arm, so equal signs per arm are best, and beta_sigma^2 is the number of
+arms, at any d.
 """
 
 import math
@@ -18,7 +17,8 @@ import numpy as np
 
 from .._messages import Message
 from .._values import symmetric
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.kernels import FixedSizeDefaults, StoppingDefaults, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..errors import SEED, check_int, invalid_argument, is_real, unknown_name
@@ -38,13 +38,14 @@ COVERINGS = ("minimal", "random")
 
 @kernel(FixedSizeDefaults)
 class RepeatKernel(NamedTuple):
-    """The covering, over and over."""
+    """A sampling rule that repeats a covering."""
 
     rows: Ints
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the next action of the covering."""
         row = self.rows[stats.n_rounds[0] % self.rows.shape[0]]
         for a in range(state.action.size):
             state.action[a] = 0.0
@@ -54,13 +55,24 @@ class RepeatKernel(NamedTuple):
 
 
 class RadiusKernel(NamedTuple):
-    """2 L_p rad_n at the end of pass n, infinite in between."""
+    """Threshold 2 L_p rad_n at the end of pass n; infinite in between.
 
-    passes: int  # rounds in a pass
-    factor: float  # 2 L_p scale beta_sigma
+    Attributes
+    ----------
+    passes : int
+        Number of rounds in a pass.
+    factor : float
+        2 L_p scale beta_sigma.
+    delta : float64[deltas]
+        The deltas.
+    """
+
+    passes: int
+    factor: float
     delta: Floats
 
     def critical_value(self, t: int, index: int) -> float:
+        """Return the threshold after t rounds."""
         n = t // self.passes
         if n == 0 or t % self.passes != 0:
             return math.inf
@@ -71,11 +83,10 @@ class RadiusKernel(NamedTuple):
 
 @kernel(StoppingDefaults)
 class LeadKernel(NamedTuple):
-    """The evidence is the lead over the second best, at the end of a pass; d oracle calls find that
-    one.
+    """Stopping rule whose evidence is the lead over the second best answer, at the end of a pass.
 
-    A set other than the best lacks one of its arms or has an arm that it has not, so one of d
-    forced oracle calls meets it.
+    An answer other than the best lacks one of its arms or contains another arm, so one of d forced
+    oracle calls finds the second best.
     """
 
     threshold: Threshold
@@ -84,7 +95,7 @@ class LeadKernel(NamedTuple):
     trial: Floats
 
     def evaluate(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
-        """How far the best leads the second best, at the estimates; 0 within a pass."""
+        """Return the lead over the second best answer; 0 within a pass."""
         t = stats.n_rounds[0]
         if t < self.passes or t % self.passes != 0:
             return 0.0
@@ -100,6 +111,7 @@ class LeadKernel(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
+        """Return the lead over the second best answer."""
         score, trial, lead, force, value = self.score, self.trial, math.inf, 1.0, 0.0
         for a in range(best.size):
             alternative[a] = stats.mean[a]
@@ -112,7 +124,7 @@ class LeadKernel(NamedTuple):
             problem.answers.argmax(score, trial)
             score[a] = kept
             if trial[a] == best[a]:
-                continue  # every set has this arm, or none has
+                continue  # every answer has this arm, or none has
             other = 0.0
             for b in range(best.size):
                 other += trial[b] * score[b]
@@ -125,6 +137,7 @@ class LeadKernel(NamedTuple):
     def evidence_against(
         self, problem: ProblemKernel, stats: Statistics, best: Floats, rival: Floats
     ) -> float:
+        """Return the lead over the rival."""
         lead = 0.0
         for a in range(best.size):
             lead += (best[a] - rival[a]) * stats.projected_mean[a]
@@ -133,10 +146,25 @@ class LeadKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GCBPE(RuleBase):
-    """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the
-    rewards, which is proved. covering: as few actions as see every arm ("minimal"), or at "random"
-    until every arm is seen, as in the paper; a run draws its own (draw: its seed).
+    """GCB-PE [1]_ with its own stopping rule.
 
+    Parameters
+    ----------
+    noise_scale : float, optional
+        Noise scale in the radius. Defaults to that of the rewards, for which the stopping rule is
+        proved.
+    covering : {"minimal", "random"}, default="minimal"
+        As few actions as observe every arm, or random actions until every arm is observed, as in
+        the paper; a run draws its own.
+    covering_seed : int, default=0
+        Seed of the random covering.
+
+    References
+    ----------
+    .. [1] Chen, Du and Kuroki. *Combinatorial pure exploration with partial linear feedback*. 2020.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=GCBPE(), runs=3, engine="python").answers
@@ -170,13 +198,14 @@ class GCBPE(RuleBase):
             object.__setattr__(self, "noise_scale", float(self.noise_scale))
 
     def permuted(self, order: Ints) -> "GCBPE | None":
-        """With a covering of its own, if it is drawn."""
+        """Return the rule; a random covering is drawn anew for the permutation."""
         if self.covering == "minimal" or not symmetric(self):
             return self if symmetric(self) else None
         drawn = np.random.SeedSequence([self.covering_seed, *order.tolist()]).generate_state(1)
         return replace(self, covering_seed=int(drawn[0]))
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         start, rng = "covering", np.random.default_rng(self.covering_seed)
         if self.covering == "random":
             start = "random-covering"
@@ -184,6 +213,7 @@ class GCBPE(RuleBase):
         return FixedBoundRule(RepeatKernel(rows), rows)
 
     def stopping(self, problem: ProblemLike, deltas: Sequence[float]) -> Stopping:
+        """Return GCB-PE's stopping rule."""
         noise = float(problem.rewards.sub_gaussian_scale(problem.actions.d).max())
         scale = noise if self.noise_scale is None else self.noise_scale
         observed, rows = len(problem.actions.observable_arms()), self.bind(problem).rows
@@ -226,5 +256,5 @@ class GCBPE(RuleBase):
 
 
 def beta_sigma(arms: int) -> float:
-    """beta_sigma of any covering of so many arms, under semi-bandit feedback."""
+    """Return beta_sigma of any covering of this number of arms, under semi-bandit feedback."""
     return math.sqrt(arms)

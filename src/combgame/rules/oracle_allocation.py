@@ -1,6 +1,4 @@
-"""The practical floor: a rule that knows the optimal allocation and follows it from the first
-round.
-"""
+"""The practical floor: a rule that knows the optimal allocation and follows it throughout."""
 
 import math
 from collections.abc import Iterable
@@ -9,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..errors import InputError, invalid_argument
@@ -20,6 +19,8 @@ from .base import FixedBoundRule, RuleBase
 
 @kernel(FixedSizeDefaults)
 class FixedAllocationKernel(NamedTuple):
+    """Kernel of `FixedAllocation`."""
+
     rows: Ints  # int64[actions, K]: the arms of each, filled up with -1
     share: Floats
     played: Floats
@@ -27,7 +28,7 @@ class FixedAllocationKernel(NamedTuple):
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
-        """The action that is furthest behind its share."""
+        """Play the action that is furthest behind its share."""
         chosen, most, t = 0, -math.inf, stats.n_rounds[0] + 1
         for k in range(self.share.size):
             behind = t * self.share[k] - self.played[k]
@@ -43,9 +44,15 @@ class FixedAllocationKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FixedAllocation(RuleBase):
-    """Play actions with given shares, such as the support of `complexity`: what a rule could do
-    that knew the means.
+    """Play actions with given shares, as a rule could that knew the means.
 
+    Parameters
+    ----------
+    support : iterable of (tuple of int, float)
+        Actions and their shares, such as the support of `complexity`. The shares are normalised.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     >>> means = [0.5, 0.3, 0.2, 0.1]
@@ -62,7 +69,7 @@ class FixedAllocation(RuleBase):
             pairs = tuple(
                 (tuple(int(a) for a in chosen), float(share)) for chosen, share in self.support
             )
-        except Exception:  # whatever was given
+        except Exception:  # the argument may be anything
             pairs = ()
         if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
             raise invalid_argument(
@@ -72,11 +79,13 @@ class FixedAllocation(RuleBase):
                 of="FixedAllocation",
             )
         total = sum(share for _, share in pairs)
-        if abs(total - 1.0) > 1e-12:  # or they are shares already: the same rule is made from them
+        # shares that add up to 1 stay, so that the same rule is made from them
+        if abs(total - 1.0) > 1e-12:
             pairs = tuple((chosen, share / total) for chosen, share in pairs)
         object.__setattr__(self, "support", pairs)
 
     def permuted(self, order: Ints) -> "FixedAllocation":
+        """Return the rule with renamed arms."""
         called = np.argsort(order)
         return FixedAllocation(
             [
@@ -86,6 +95,7 @@ class FixedAllocation(RuleBase):
         )
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):
                 raise InputError(

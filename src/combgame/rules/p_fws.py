@@ -1,18 +1,17 @@
-"""P-FWS as published: perturbed Frank-Wolfe sampling (Tzeng, Wang, Proutiere, Lu, *Closing the
-Computational-Statistical Gap in Best Arm Identification for Combinatorial Semi-bandits*, NeurIPS
-2023).
+"""P-FWS as published: perturbed Frank-Wolfe sampling (Tzeng et al. 2023).
 
-X_0 is a covering, played once in rounds 1, ..., |X_0|. After that, in rounds t for which floor(t /
-|X_0|) is a perfect square the next action of X_0, in turn, is played. Otherwise the gradient of F
-is averaged over n_t = ceil(t^(1/4)) points of a ball of radius eta_t = 1 / (4 sqrt(t |X_0|)) around
-N / (t - 1), the shares of the rounds before, and the best action for it is played. What is
-published finds the most confusing parameter approximately, by a no-regret method; here it is exact.
+X_0 is a covering, played once in rounds 1, ..., |X_0|. After that, in rounds t for which
+floor(t / |X_0|) is a perfect square, the next action of X_0, in turn, is played. Otherwise the
+gradient of F is averaged over n_t = ceil(t^(1/4)) points of a ball of radius
+eta_t = 1 / (4 sqrt(t |X_0|)) around N / (t - 1), the shares of the earlier rounds, and the best
+action for it is played. The published algorithm finds the most confusing parameter approximately,
+by a no-regret method; here it is exact.
 
-Its public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) does otherwise, and
-`n_draws` does as that: t are the rounds already played; the test for forced rounds is never true;
-shares are N / sum N; there are d in place of |X_0|; points of the ball have a uniform radius; the
-rival is the nearest of some that are drawn (`stopping/sampled_alternatives.py`), and its gradient
-is divided by the squares of unperturbed shares.
+The public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) differs, and
+`n_draws` does the same: t is the number of rounds already played; the test for forced rounds is
+never true; shares are N / sum N; d takes the place of |X_0|; points of the ball have a uniform
+radius; the rival is the nearest of some that are drawn (`stopping/sampled_alternatives.py`), and
+its gradient is divided by the squares of unperturbed shares.
 """
 
 import math
@@ -21,7 +20,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..errors import check_int
@@ -33,8 +33,10 @@ from .base import FixedBoundRule, RuleBase
 
 @kernel(FixedSizeDefaults)
 class PFWSKernel(NamedTuple):
+    """Kernel of `PFWS`."""
+
     rows: Ints  # X_0: a row of arms each, filled up with -1
-    search: SampledSearch  # in the public code's way, if it has draws
+    search: SampledSearch  # used if its number of draws is positive
     ball: Floats  # a point of the unit ball
     weight: Floats  # the perturbed shares
     score: Floats  # the averaged gradient
@@ -42,11 +44,12 @@ class PFWSKernel(NamedTuple):
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the next action of X_0 if the round is forced, or else the best for the gradient."""
         done, cover, d = stats.n_rounds[0], self.rows.shape[0], self.score.size
         if self.search.n_draws > 0:
             self.wander(problem, stats, state, rng)
             return
-        t = done + 1  # the round that is played now
+        t = done + 1  # the number of this round
         if square(t // cover):
             row = self.rows[done % cover]  # X_0 in turn (docs/algorithms.md)
             for a in range(d):
@@ -79,7 +82,7 @@ class PFWSKernel(NamedTuple):
     def wander(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
-        """The public code's way."""
+        """Choose the next action as the public code does."""
         t, d, total = stats.n_rounds[0], self.score.size, 0.0
         for a in range(d):
             self.score[a] = 0.0
@@ -104,7 +107,10 @@ class PFWSKernel(NamedTuple):
         problem.actions.argmax(self.score, state.action)
 
     def perturb(self, rng: Random, power: float) -> None:
-        """A point of the unit ball, uniformly if power is 1/d; with a uniform radius if it is 1."""
+        """Draw a point of the unit ball.
+
+        It is uniform if `power` is 1/d, and has a uniform radius if `power` is 1.
+        """
         square_of = 0.0
         for a in range(self.ball.size):
             self.ball[a] = rng.standard_normal()
@@ -116,11 +122,24 @@ class PFWSKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PFWS(RuleBase):
-    """P-FWS as published, with exact nearest alternatives; `FrankWolfe` is what we made of it.
+    """P-FWS as published [1]_, with exact nearest alternatives.
 
-    draws: if given, the rule does as its public code does, with so many rivals drawn at random
-    (4,999 in its experiments on E20); `DrawnRivals` is the stopping rule that goes with it.
+    `FrankWolfe` is this package's variant of it.
 
+    Parameters
+    ----------
+    n_draws : int, optional
+        If given, the rule does as its public code does, with this number of randomly drawn rivals
+        (4,999 in its experiments on E20). `SampledAlternatives` is the stopping rule that goes with
+        it.
+
+    References
+    ----------
+    .. [1] Tzeng, Wang, Proutiere and Lu. *Closing the Computational-Statistical Gap in Best Arm
+       Identification for Combinatorial Semi-bandits*. NeurIPS 2023.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=PFWS(), runs=3, engine="python").answers
@@ -136,6 +155,7 @@ class PFWS(RuleBase):
             check_int("n_draws", self.n_draws, 1, of="PFWS")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         d = problem.actions.d
         rows = padded(start_sets("covering", problem.actions, None))
         search = SampledSearch(0, 0.0, *np.zeros((4, d)))

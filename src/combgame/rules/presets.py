@@ -1,24 +1,28 @@
-"""A name from the literature -> its parts: the index to the papers.
+"""The named rules, with their papers.
 
-hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
-sftpl                        CombGame with sampled perturbed leaders: Hazan, Minasyan 2020
-product-adahedge             adahedge over exponentially many actions, by sums over all sets
-uniform                      a random action every round
-frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS
-                             2021, and Tzeng et al., NeurIPS 2023
-gcb-pe                       a covering over and over, its own stopping rule: Chen, Du, Kuroki 2020
-clucb                        upper and lower bounds, its own stopping rule: Chen, Lin, King, Lyu,
-                             Chen, NIPS 2014
-top-two                      leader and nearest rival: EB-TC of Jourdan, Degenne, Baudry, de Heide,
-                             Kaufmann, NeurIPS 2022; the split: You, Qin, Wang, Yang, COLT 2023
-track-and-stop               the optimal allocation of the estimates: Garivier, Kaufmann, COLT 2016
-fws                          Frank-Wolfe sampling as published: Wang, Tzeng, Proutiere, NeurIPS 2021
-p-fws                        perturbed Frank-Wolfe sampling as published: Tzeng, Wang, Proutiere,
-                             Lu, NeurIPS 2023
-thompson                     TS-Explore: Wang, Zhu, ICML 2022
-csar                         successive accepts and rejects, a fixed budget: Chen et al., NIPS 2014
-ttucb, ttts                  top two with other leaders: Jourdan, Degenne, NeurIPS 2023; Russo, COLT
-                             2016
+=================  ===============================================================================
+Name               Rule
+=================  ===============================================================================
+hedge, adahedge,   CombGame with that learner: Jourdan, Mutný, Kirschner and Krause, ALT 2021
+ofw, lloo
+sftpl              CombGame with sampled perturbed leaders: Hazan and Minasyan 2020
+product-adahedge   adahedge over exponentially many actions, by sums over all sets
+uniform            a random action in every round
+frank-wolfe        Frank-Wolfe on the counts: after Wang, Tzeng and Proutiere, NeurIPS 2021, and
+                   Tzeng et al., NeurIPS 2023
+gcb-pe             a covering again and again, with its own stopping rule: Chen, Du and Kuroki 2020
+clucb              upper and lower bounds, with its own stopping rule: Chen, Lin, King, Lyu and
+                   Chen, NIPS 2014
+top-two            leader and nearest rival: EB-TC of Jourdan, Degenne, Baudry, de Heide and
+                   Kaufmann, NeurIPS 2022; the split: You, Qin, Wang and Yang, COLT 2023
+track-and-stop     the optimal allocation of the estimates: Garivier and Kaufmann, COLT 2016
+fws                Frank-Wolfe sampling as published: Wang, Tzeng and Proutiere, NeurIPS 2021
+p-fws              perturbed Frank-Wolfe sampling as published: Tzeng, Wang, Proutiere and Lu,
+                   NeurIPS 2023
+thompson           TS-Explore: Wang and Zhu, ICML 2022
+csar               successive accepts and rejects, a fixed budget: Chen et al., NIPS 2014
+ttucb, ttts        top two with other leaders: Jourdan and Degenne, NeurIPS 2023; Russo, COLT 2016
+=================  ===============================================================================
 """
 
 from ..errors import UnknownNameError, unknown_name
@@ -62,7 +66,7 @@ PRESETS: dict[str, RuleBase] = {
 
 
 def make_rule(rule: "str | RuleBase") -> RuleBase:
-    """The rule of a name; a rule is returned as it is.
+    """Return the rule of a name; a rule is returned as it is.
 
     >>> make_rule("ofw").tracking
     'C'

@@ -1,10 +1,7 @@
 """Top two: a leader, a challenger, and a play that tells them apart.
 
-Russo, *Simple Bayesian Algorithms for Best Arm Identification*, COLT 2016 (TTTS); Jourdan,
-Degenne, Baudry, de Heide, Kaufmann, *Top Two Algorithms Revisited*, NeurIPS 2022 (EB-TC); Jourdan,
-Degenne, *Non-Asymptotic Analysis of a UCB-based Top Two Algorithm*, NeurIPS 2023 (TTUCB); You, Qin,
-Wang, Yang, *Information-Directed Selection for Top-Two Algorithms*, COLT 2023 (the split). They are
-about single arms; docs/algorithms.md says what is played where plays are sets.
+The papers behind `TopTwo` are about single
+arms; docs/algorithms.md says what is played if plays are sets.
 """
 
 from dataclasses import dataclass
@@ -12,8 +9,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.kernels import FixedSizeDefaults, kernel
 from ..engine.likelihood_ratio import alike, differ
-from ..engine.protocols import ExplorationBonus, FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.protocols import ExplorationBonus, ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState, vector
 from ..engine.statistics import Statistics
 from ..errors import check_int, check_positive, invalid_argument, is_real, unknown_name
@@ -24,32 +22,67 @@ from .bonuses import make_bonus
 
 LEADERS = ("best", "ucb", "sample")
 CHALLENGERS = ("nearest", "sample")
-TINY = 1e-9  # of a play's worth: room in an action that the two leave goes to arms seen least
+# score, relative to the worth of a play, by which room in an action that the two leave goes to the
+# arms with fewest values
+TINY = 1e-9
 
 
 @kernel(FixedSizeDefaults)
 class TopTwoKernel(NamedTuple):
-    led: int  # by which of LEADERS
-    challenged: int  # by which of CHALLENGERS
-    beta: float  # the leader's share of the plays; 0: by information
+    """Kernel of `TopTwo`.
+
+    Attributes
+    ----------
+    led, challenged : int
+        Indices in LEADERS and CHALLENGERS.
+    beta : float
+        The leader's share of the plays; 0 for a split by information.
+    max_resamples : int
+        See `TopTwo`.
+    exploration, exploration_delay : float
+        The exploration floor; see `FrankWolfe`.
+    size : float
+        K, the largest number of arms in an action.
+    bonus : ExplorationBonus
+        f of the upper confidence bounds.
+    visible : float64[d]
+        1 for arms that some action observes.
+    leader, rival : float64[d]
+        The leader and the challenger.
+    means : float64[d]
+        Upper confidence bounds, or a draw.
+    arms, sign : int64[d], float64[d]
+        Symmetric difference of the two.
+    moved : float64[d]
+        The nearest means at which the two are as good.
+    gain : float64[d]
+        Worth of a value of each arm of the symmetric difference.
+    score : float64[d]
+        Scores of the arms.
+    """
+
+    led: int
+    challenged: int
+    beta: float
     max_resamples: int
     exploration: float
     exploration_delay: float
-    size: float  # K: the arms in an action
+    size: float
     bonus: ExplorationBonus
-    visible: Floats  # 1 for arms that some action observes
-    leader: Floats  # float64[d]
+    visible: Floats
+    leader: Floats
     rival: Floats
-    means: Floats  # of an optimist, or of a draw
-    arms: Ints  # int64[d]: leader xor rival, [:n]
+    means: Floats
+    arms: Ints
     sign: Floats
-    moved: Floats  # float64[d]: the nearest means at which the two are as good, at arms[:n]
-    gain: Floats  # float64[d]: what a value of arms[i] is worth
+    moved: Floats
+    gain: Floats
     score: Floats
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the action that tells the leader from the challenger best."""
         if lacking(
             self.exploration, self.exploration_delay, self.size, self.visible, stats, self.score
         ):
@@ -62,7 +95,7 @@ class TopTwoKernel(NamedTuple):
         first = self.pick(stats, n, rng)
         total = 0.0
         for a in range(self.score.size):
-            count = max(stats.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            count = max(stats.counts[a], 0.5)  # 0.5 for an arm whose values are missing
             self.score[a] = TINY / (count * count)
             total += self.score[a]
         for i in range(n):
@@ -92,8 +125,10 @@ class TopTwoKernel(NamedTuple):
     def challenge(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
-        """Write the challenger: the best answer at a draw in which the leader is not, or the
-        nearest rival. That of a leader which is not the best at the estimates is the best.
+        """Write the challenger.
+
+        It is the best answer at a draw in which that is not the leader, or the nearest rival. The
+        challenger of a leader that is not the best at the estimates is the best at the estimates.
         """
         if self.challenged == 1:
             for _ in range(self.max_resamples):
@@ -106,8 +141,9 @@ class TopTwoKernel(NamedTuple):
             self.rival[a] = state.rival[a] if ahead else state.leader[a]
 
     def appraise(self, problem: ProblemKernel, stats: Statistics, n: int) -> None:
-        """What a value of each arm is worth: the gradient of the evidence, of which the largest
-        is 1. Where there is no evidence, it is that of Gaussian values, 1 / N_a^2.
+        """Compute the worth of a value of each arm: the gradient of the evidence, with maximum 1.
+
+        If there is no evidence, it is the gradient for Gaussian values, 1 / N_a^2.
         """
         value = problem.rewards.transportation_cost(
             stats.mean, stats.counts, self.arms, self.sign, n, self.moved
@@ -127,8 +163,10 @@ class TopTwoKernel(NamedTuple):
             self.gain[i] /= top
 
     def pick(self, stats: Statistics, n: int, rng: Random) -> int:
-        """The arm that is played for certain: with chances N_a times what a value is worth, which
-        add up to the evidence; of the leader's arms with chance beta, if there is one.
+        """Draw the arm that is certainly played.
+
+        The probabilities are in proportion to N_a times the worth of a value, which add up to the
+        evidence; if beta is given, it is an arm of the leader with probability beta.
         """
         side = 0.0
         if self.beta > 0.0:
@@ -153,15 +191,41 @@ class TopTwoKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TopTwo(RuleBase):
-    """A leader and a challenger; one arm in which they differ is played for certain, and the rest
-    of the action is what tells them apart best.
+    """Play what tells a leader from a challenger.
 
-    leader: "best" at the estimates (EB), at upper confidence bounds ("ucb": TTUCB) or at a draw
-    from the posterior ("sample": TTTS); challenger: the "nearest" alternative (TC), or the best
-    answer at a draw in which that is not the leader ("sample": TTTS), after `max_resamples` draws the
-    nearest; beta: with what chance the arm is one of the leader's (None: in proportion to the
-    evidence that each arm bears); explore, ease: as in `FrankWolfe`; bonus: as in `CombGame`.
+    One arm in which the two differ is certainly played; the rest of the action tells them apart
+    best.
 
+    Parameters
+    ----------
+    leader : {"best", "ucb", "sample"}, default="best"
+        The best answer at the estimates (EB [2]_), at upper confidence bounds (TTUCB [3]_), or at a
+        draw from the posterior (TTTS [1]_).
+    challenger : {"nearest", "sample"}, default="nearest"
+        The nearest alternative (TC [2]_), or the best answer at a draw in which that is not the
+        leader (TTTS).
+    beta : float, optional
+        Probability that the arm is one of the leader's. By default [4]_ it is in proportion to the
+        evidence that each arm bears.
+    max_resamples : int, default=100
+        Number of draws after which the nearest alternative is the challenger.
+    exploration, exploration_delay : float
+        Forced exploration; see `FrankWolfe`.
+    bonus : {"stylised", "theory"} or ExplorationBonus, default="stylised"
+        The exploration bonus; see `CombGame`.
+
+    References
+    ----------
+    .. [1] Russo. *Simple Bayesian Algorithms for Best Arm Identification*. COLT 2016.
+    .. [2] Jourdan, Degenne, Baudry, de Heide and Kaufmann. *Top Two Algorithms Revisited*. NeurIPS
+       2022.
+    .. [3] Jourdan and Degenne. *Non-Asymptotic Analysis of a UCB-based Top Two Algorithm*. NeurIPS
+       2023.
+    .. [4] You, Qin, Wang and Yang. *Information-Directed Selection for Top-Two Algorithms*. COLT
+       2023.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
     >>> ttts = TopTwo(leader="sample", challenger="sample", beta=0.5)
@@ -194,6 +258,7 @@ class TopTwo(RuleBase):
         make_bonus(self.bonus)
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         d = problem.actions.d
         kernel = TopTwoKernel(
             LEADERS.index(self.leader),

@@ -1,9 +1,8 @@
-"""Track-and-Stop (Garivier, Kaufmann, *Optimal Best Arm Identification with Fixed Confidence*, COLT
-2016): follow the optimal allocation of the estimates.
+"""Track-and-Stop: follow the optimal allocation of the estimates.
 
-The allocation is worked out again whenever the rounds have grown by a factor, by the method of
-`complexity` and to a certified gap (`allocation.py`). It is tracked on arms, as `product_hedge.py`
-does, by one oracle call.
+The allocation is computed again whenever the rounds have grown by a factor, by the method of
+`complexity` and to a certified gap (`_allocation.py`). It is tracked on arms by one oracle call, as
+in `product_adahedge.py`.
 """
 
 import math
@@ -12,7 +11,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import FixedSizeDefaults, ProblemKernel, kernel
+from ..engine.kernels import FixedSizeDefaults, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState, vector
 from ..engine.statistics import Statistics
 from ..errors import InputError, check_positive, invalid_argument, is_real, unknown_name
@@ -26,8 +26,10 @@ TRACKINGS = ("D", "C")
 
 @kernel(FixedSizeDefaults)
 class TrackAndStopKernel(NamedTuple):
+    """Kernel of `TrackAndStop`."""
+
     recompute_factor: float
-    current: bool  # D-tracking: t times the present shares; C: the sum of all shares so far
+    current: bool  # whether t times the current shares are tracked (D)
     exploration: float
     exploration_delay: float
     size: float  # K: the arms in an action
@@ -35,11 +37,12 @@ class TrackAndStopKernel(NamedTuple):
     allocation: AllocationKernel
     owed: Floats  # the sum of shares so far
     score: Floats
-    due: Ints  # int64[2]: when to work it out again; how often it was
+    due: Ints  # int64[2]: round of the next computation, and number of computations
 
     def choose(
         self, problem: ProblemKernel, stats: Statistics, state: RoundState, rng: Random
     ) -> None:
+        """Play the action that is furthest behind the optimal allocation."""
         t = stats.n_rounds[0]
         if t >= self.due[0]:
             self.due[0] = max(t + 1, math.ceil(self.recompute_factor * t))
@@ -61,12 +64,27 @@ class TrackAndStopKernel(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrackAndStop(RuleBase):
-    """Follow the optimal allocation of the estimates.
+    """Follow the optimal allocation of the estimates [1]_.
 
-    growth: it is worked out again when the rounds have grown by this factor (1: every round);
-    tolerance: to which certified gap; tracking: "D", towards t times the present shares, or "C",
-    towards the sum of all shares so far; explore, ease: as in `FrankWolfe`.
+    Parameters
+    ----------
+    recompute_factor : float, default=1.2
+        The allocation is computed again when the rounds have grown by this factor; 1 for every
+        round.
+    tolerance : float, default=0.01
+        Certified relative gap of the allocation.
+    tracking : {"D", "C"}, default="D"
+        Track t times the current shares ("D"), or the sum of all shares so far ("C").
+    exploration, exploration_delay : float
+        Forced exploration; see `FrankWolfe`.
 
+    References
+    ----------
+    .. [1] Garivier and Kaufmann. *Optimal Best Arm Identification with Fixed Confidence*. COLT
+    2016.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
     >>> rule = TrackAndStop(recompute_factor=1.5)
@@ -100,6 +118,7 @@ class TrackAndStop(RuleBase):
             check_positive(name, getattr(self, name), of="TrackAndStop")
 
     def bind(self, problem: ProblemLike) -> FixedBoundRule:
+        """Return the rule bound to a problem."""
         if problem.rewards.has_batch_effect():
             raise InputError(
                 "no-allocation",

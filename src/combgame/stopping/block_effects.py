@@ -19,8 +19,9 @@ import numpy as np
 from .._messages import Message
 from ..engine.block_effects import BatchEstimator
 from ..engine.jit import jitable
+from ..engine.kernels import StoppingDefaults, kernel
 from ..engine.likelihood_ratio import against
-from ..engine.protocols import ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Fixed, Floats, Ints, RoundState
 from ..engine.statistics import Statistics
 from ..errors import InputError

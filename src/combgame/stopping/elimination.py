@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.kernels import StoppingDefaults, kernel
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import ProblemKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, Threshold
 from ..engine.state import Floats, Ints, RoundState, vector
 from ..engine.statistics import Statistics
 from ..errors import InputError, invalid_argument

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.jit import jitable
+from ..engine.kernels import kernel
 from ..engine.numerics import ROUND
-from ..engine.protocols import kernel
 from ..engine.state import Fixed, Floats
 from ..engine.statistics import Statistics
 from ..rewards.bernoulli import kl

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine.jit import compilable, jitable
+from ..engine.kernels import StoppingDefaults, kernel
 from ..engine.likelihood_ratio import against, differ
-from ..engine.protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, RewardKernel, Threshold
 from ..engine.state import Fixed, Floats, Ints, RoundState
 from ..engine.statistics import Statistics
 from ..rewards.base import swapped

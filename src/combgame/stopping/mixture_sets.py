@@ -12,17 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine.jit import compilable
-from ..engine.kernels import deep_copy
+from ..engine.kernels import StoppingDefaults, deep_copy, kernel
 from ..engine.likelihood_ratio import REFERENCES, against, differ
-from ..engine.protocols import (
-    ProblemKernel,
-    RewardKernel,
-    SetEvidence,
-    StoppingDefaults,
-    Threshold,
-    UnionBound,
-    kernel,
-)
+from ..engine.protocols import ProblemKernel, RewardKernel, SetEvidence, Threshold, UnionBound
 from ..engine.state import Fixed, Floats, Ints, RoundState
 from ..engine.statistics import Statistics
 from ..problem import Problem

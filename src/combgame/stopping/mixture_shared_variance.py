@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.protocols import kernel
+from ..engine.kernels import kernel
 from ..engine.state import Fixed, Floats, Ints
 from ..engine.statistics import Statistics
 from .mixture_pairs import PairDefaults, ceiling, direction, price

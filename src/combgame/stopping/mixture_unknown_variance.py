@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.jit import jitable
+from ..engine.kernels import kernel
 from ..engine.numerics import stirling
-from ..engine.protocols import kernel
 from ..engine.state import Fixed, Floats, Ints
 from ..engine.statistics import Statistics
 from ..rewards.gaussian import FINE, resolved

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..engine.heap import ascend
 from ..engine.jit import compilable, jitable
+from ..engine.kernels import StoppingDefaults, kernel
 from ..engine.likelihood_ratio import against
 from ..engine.numerics import half_stirling, stirling
-from ..engine.protocols import ProblemKernel, RewardKernel, StoppingDefaults, Threshold, kernel
+from ..engine.protocols import ProblemKernel, RewardKernel, Threshold
 from ..engine.state import Floats, Ints, RoundState
 from ..engine.statistics import Statistics
 from ..problem import Problem

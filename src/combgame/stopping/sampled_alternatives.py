@@ -16,9 +16,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..engine.kernels import StoppingDefaults, kernel
 from ..engine.likelihood_ratio import LikelihoodRatioKernel, against, alike, ratio
 from ..engine.philox import LOW, Philox, philox
-from ..engine.protocols import ProblemKernel, StoppingDefaults, kernel
+from ..engine.protocols import ProblemKernel
 from ..engine.state import Floats, Ints, Random, RoundState
 from ..engine.statistics import Statistics
 from ..errors import InputError, check_int

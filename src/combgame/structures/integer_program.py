@@ -183,6 +183,13 @@ class IntegerProgram(BracketingStructure):
     ) -> tuple[Floats, float] | None:
         """Return the best set with some arms forced in and some forced out.
 
+        Parameters
+        ----------
+        score : ndarray of shape (d,)
+            Score of every arm.
+        inside, outside : ndarray of shape (d,)
+            1 for the arms that the set must contain, and for those that it must not contain.
+
         Returns
         -------
         (ndarray, float) or None

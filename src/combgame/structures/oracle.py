@@ -165,7 +165,7 @@ class Oracle(BracketingStructure):
         )
 
     def ask(self, score: Floats) -> Floats:
-        """Call the user's function once and return its checked answer as a 0/1 vector."""
+        """Return the checked answer of the user's function for these scores, as a 0/1 vector."""
         return vector(self._check(self._argmax(score.copy()), "argmax"), self.d)
 
     def kernel(self) -> CallbackKernel:

@@ -1,9 +1,9 @@
-"""Everything this package asks of numba-cuda, in one place; imported when a card is asked for.
+"""The CUDA engine: the interface to numba-cuda, imported when a GPU is requested.
 
-One thread plays one run at a time, with the same source as the other engines: `kernel.py` puts a
-kernel together, `columns.py` says where the arrays lie, `compiling.py` and `methods.py` teach
-numba-cuda the parts. NUMBA_ENABLE_CUDASIM=1 runs kernels as plain Python on the processor, slowly:
-for tests.
+One thread plays one run at a time, with the same source as the other engines. `_kernel.py` puts a
+CUDA kernel together, `_memory.py` lays out the arrays, and `_compile.py` registers the methods of
+kernels with numba-cuda and compiles. NUMBA_ENABLE_CUDASIM=1 runs CUDA kernels as plain Python on
+the CPU, slowly, for tests.
 """
 
 from collections.abc import Sequence
@@ -20,24 +20,24 @@ from ._kernel import source_of
 from ._memory import KINDS, SLOTS, WARP, MemoryLayout, arrays_of, fixed_in, plan, stacked, widened
 
 __all__ = ["CudaRunner", "RunTemplate", "memory", "misfit", "name", "unusable", "widened"]
-THREADS = 128  # of a block
+THREADS = 128  # per block
 PER_UNIT = 512  # slots per multiprocessor
-SHARE = 0.8  # of the free memory, for slots
+SHARE = 0.8  # share of the free memory for slots
 
 
 def unusable() -> str | None:
-    """Why no card can be used; None: one can."""
+    """Return the reason why no GPU can be used, or None if one can."""
     try:
         if cuda.is_available():
             return None
         said = str(cuda.cuda_error() or "none was found")
-    except Exception as error:  # whatever it is, there is no card
+    except Exception as error:  # whatever the reason is, there is no GPU
         said = str(error)
     return " ".join(said.split())
 
 
 def name() -> str:
-    """The card's."""
+    """Return the name of the GPU."""
     if SIMULATED:
         return "a simulated card"
     said = cuda.get_current_device().name
@@ -45,25 +45,25 @@ def name() -> str:
 
 
 def memory() -> int:
-    """Bytes that are free on the card."""
+    """Return the number of free bytes on the GPU."""
     return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
 
 
 def _room() -> int:
-    """How many slots keep the card busy."""
+    """Return the number of slots that keep the GPU busy."""
     return 4 if SIMULATED else PER_UNIT * int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
 
 
 class RunTemplate(NamedTuple):
-    """What a run begins with."""
+    """The state with which a run begins."""
 
-    parts: dict[str, Any]  # what `round.step` takes, but for start, rng and last
+    parts: dict[str, Any]  # the arguments of `round.step` except start, rng and last
     start: Any
-    order: Any  # what the user calls its arms
+    order: Any  # the user's number of each arm
 
 
 def misfit(template: RunTemplate) -> str | None:
-    """What a run has in it that cannot be on a card; None: nothing."""
+    """Return what a run contains that cannot be on a GPU, or None."""
     for leaf in [leaf for kernel in template.parts.values() for leaf in iter_leaves(kernel)]:
         if not isinstance(leaf, np.ndarray | bool | int | float | np.generic):
             return f"{type(leaf).__name__}, which is Python's"
@@ -73,7 +73,10 @@ def misfit(template: RunTemplate) -> str | None:
 
 
 class CudaRunner:
-    """Plays runs that begin like some templates; run i begins like template i % len(templates)."""
+    """Runner of many runs that begin like some templates.
+
+    Run i begins like template i % len(templates).
+    """
 
     def __init__(self, templates: Sequence[RunTemplate], seed: int) -> None:
         self._seed, self._templates = seed, len(templates)
@@ -96,7 +99,7 @@ class CudaRunner:
         self._shape = templates[0].parts["winners"].shape
 
     def play(self, first: int, runs: int, last: int) -> BatchResult:
-        """Runs first, first + 1, ... until every delta has stopped or `last` rounds are played."""
+        """Play runs first, first + 1, ... until they stop or `last` rounds are played."""
         deltas, d = self._shape
         kinds = (np.int64, np.uint8, np.uint8, np.float64, np.int64, np.int64)
         shapes = ((deltas,), (deltas, d), (d,), (), (), ())
@@ -120,7 +123,7 @@ class CudaRunner:
 
 
 def _common(many: Sequence[dict[str, Any]], arrays: Sequence[list[Any]]) -> set[int]:
-    """The ids of arrays of the first run that nobody writes, and that are the same in all runs."""
+    """Return the ids of arrays of the first run that are never written and equal in all runs."""
     fixed = {one for kernel in many[0].values() for one in fixed_in(kernel)}
     return {
         id(x)
@@ -130,7 +133,7 @@ def _common(many: Sequence[dict[str, Any]], arrays: Sequence[list[Any]]) -> set[
 
 
 def _starts(many: Sequence[Any]) -> Any:
-    """Starts of several lengths, filled up with -1."""
+    """Return initial designs of several lengths in one array, filled up with -1."""
     shape = tuple(max(one.shape[k] for one in many) for k in range(2))
     out = np.full((len(many), *shape), -1, np.int64)
     for row, one in zip(out, many, strict=True):

@@ -1,8 +1,8 @@
-"""From the source of a kernel to a kernel.
+"""Compilation of CUDA kernels from their source.
 
-What is compiled is kept on disk, beside what numba compiles, until a source does something else:
-numba-cuda does that itself for a function that stands in a file, so the source of a kernel is put
-into one.
+A compiled CUDA kernel is kept on disk, beside what numba compiles, until the source behaves
+differently. numba-cuda keeps the compiled code of functions that stand in a file, so the source of
+a CUDA kernel is written to a file.
 """
 
 import contextlib
@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ..action_table import longer
+from ..jit import FUNCTIONS
 from ..numba._identity import stripped
 from ._kernel import record
 from ._memory import strides
 
-if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it, NumPy 2.5 has it no longer
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 uses it; NumPy 2.5 has removed it
     setattr(np, "row_stack", np.vstack)  # noqa: B010
 
 from numba import cuda
@@ -30,13 +32,22 @@ from numba import cuda
 __all__ = ["SIMULATED", "compiled", "cuda", "plain_addresses", "quiet", "view"]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 COMPILED = ("engine", "rewards", "structures", "learners", "stopping", "rules")  # folders
-REGISTERS: int | None = None  # of a thread, at most; fewer let more threads play at a time
+REGISTERS: int | None = None  # limit per thread; fewer registers let more threads run at a time
 _KERNELS: dict[Any, Any] = {}
+_REGISTERED: set[Any] = {longer}
 
 
 def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
-    """The kernel of a source. scope: what it refers to; ours: all of that is this package's, and
-    the kernel can be kept.
+    """Return the CUDA kernel of a source.
+
+    Parameters
+    ----------
+    text : str
+        The source.
+    scope : dict
+        The objects to which the source refers.
+    ours : bool
+        Whether all of them belong to this package, so that the CUDA kernel can be kept.
     """
     key = (text, REGISTERS, *(id(kind) for kind in scope.values() if isinstance(kind, type)))
     if key not in _KERNELS:
@@ -44,15 +55,41 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
         if SIMULATED:
             _KERNELS[key] = _made(text, scope)
         else:
-            from ._methods import register_kernels
-
             register_kernels()
             _KERNELS[key] = _kept(text, scope) if ours else _made(text, scope)
     return _KERNELS[key]
 
 
+@functools.cache
+def _register_methods() -> None:
+    """Register the methods of kernels with numba-cuda."""
+    from numba.core import types
+    from numba.cuda.cudadecl import registry as declared
+    from numba.cuda.cudaimpl import registry as made
+    from numba.cuda.extending import overload, register_jitable
+    from numba.cuda.typing import templates
+
+    from ..numba._methods import register_namedtuple_methods
+
+    register_namedtuple_methods(
+        types, templates, declared.register_attr, made.lower, register_jitable
+    )
+    overload(longer)(lambda x: lambda x: x)  # arrays cannot grow on a GPU
+
+
+def register_kernels() -> None:
+    """Register marked functions and the methods of kernels with numba-cuda."""
+    from numba.cuda.extending import register_jitable
+
+    _register_methods()
+    for function in FUNCTIONS:
+        if function not in _REGISTERED:
+            _REGISTERED.add(function)
+            register_jitable(function)
+
+
 def _kept(text: str, scope: dict[str, Any]) -> Any:
-    """A kernel that numba-cuda finds on disk if it has been compiled before."""
+    """Return a CUDA kernel that numba-cuda finds on disk if it was compiled before."""
     from ..numba.cache import root
 
     used = tuple(version(name) for name in ("numba", "numba-cuda", "numpy"))
@@ -60,7 +97,7 @@ def _kept(text: str, scope: dict[str, Any]) -> Any:
     try:
         file = Path(root()) / "cuda" / f"kernel_{key}.py"
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        if not file.exists():  # its age is part of what numba-cuda knows a kernel by
+        if not file.exists():  # numba-cuda identifies a kernel by the age of its file, too
             private = file.with_suffix(f".{os.getpid()}")
             private.write_text(text, encoding="utf-8")
             private.replace(file)
@@ -70,13 +107,13 @@ def _kept(text: str, scope: dict[str, Any]) -> Any:
         vars(module).update(scope)
         made.loader.exec_module(module)
         return cuda.jit(cache=True, **_limits())(module.kernel)
-    except OSError:  # a disk that is full, say
+    except OSError:  # for example, the disk is full
         return _made(text, scope)
 
 
 @functools.cache
 def _sources() -> str:
-    """What the modules do whose functions may be in a kernel."""
+    """Return a hash of the modules whose functions may be in a CUDA kernel."""
     root, seal = Path(__file__).parents[2], hashlib.sha256()
     for folder in COMPILED:
         for path in sorted((root / folder).rglob("*.py")):
@@ -95,9 +132,11 @@ def _limits() -> dict[str, int]:
 
 @contextlib.contextmanager
 def plain_addresses() -> Iterator[None]:
-    """While kernels are compiled: indices are taken as they are, for none is negative, and an
-    address is a pointer from first to last. numba-cuda would make it of an integer, and then nobody
-    knows that it is on the card, nor that two of them are apart.
+    """Compile CUDA kernels with simple addresses in this context.
+
+    Indices are used as they are, because none is negative, and an address remains a pointer
+    throughout. numba-cuda would make it from an integer, which hides from the compiler that it is
+    on the GPU and that two addresses differ.
     """
     if SIMULATED:
         yield
@@ -124,15 +163,17 @@ def plain_addresses() -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Few runs leave most of a card idle, which need not be said."""
+    """Suppress the warning that few runs leave most of a GPU idle."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*low occupancy.*")
         yield
 
 
 def view(shape: tuple[int, ...], words: int) -> Any:
-    """Makes views of arrays of one shape, whose words are `words` words apart: made(arena, place of
-    the first word).
+    """Return a function that makes views of arrays of one shape.
+
+    The words of an array are `words` words apart. The function takes an arena and the position of
+    the first word.
     """
     apart = strides(shape, words)
     if SIMULATED:

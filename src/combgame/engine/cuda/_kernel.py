@@ -1,8 +1,8 @@
-"""A kernel whose threads play runs, one after another, until none is left.
+"""The source of a CUDA kernel whose threads play runs, one after another, until none is left.
 
-A thread that has finished a run takes the next one that nobody has: threads of a warp wait for each
-other in every round, but nobody waits for the longest run. Its source is put together from the
-parts of a run: each is made of views of the thread's own slot, and of numbers.
+A thread that has finished a run takes the next free one: the threads of a warp wait for each other
+in every round, but not for the longest run. The source is put together from the kernels of a run:
+each consists of views of the thread's own slot, and of numbers.
 """
 
 import math
@@ -64,8 +64,9 @@ def record(  # type: ignore[no-untyped-def]
     rounds_out,
     ended_out,
 ):
-    """What a run leaves (`records.Found`). theirs[a]: what the user calls arm a of the
-    run.
+    """Write the results of a run (`state.BatchResult`).
+
+    ``theirs[a]`` is the user's number of arm a of the run.
     """
     rounds_out[mine], ended_out[mine] = stats.n_rounds[0], ended
     for j in range(stops.size):
@@ -87,8 +88,9 @@ def record(  # type: ignore[no-untyped-def]
 def source_of(
     parts: dict[str, Any], plan: MemoryLayout, arrays: list[Any], state: Callable[..., Any]
 ) -> tuple[str, dict[str, Any]]:
-    """The kernel's source, and what it refers to. view(shape, apart): makes the views of arrays of
-    one shape.
+    """Return the source of the CUDA kernel, and the objects to which it refers.
+
+    ``state(shape, apart)`` makes the views of arrays of one shape.
     """
     scope: dict[str, Any] = {"math": math, "step": step, "Philox": Philox}
     places = {id(x): place for x, place in zip(arrays, plan.places, strict=True)}
@@ -99,7 +101,7 @@ def source_of(
             name = f"{type(x).__module__}.{type(x).__qualname__}"
             name = "".join(c if c.isalnum() else "_" for c in name)
             while scope.setdefault(name, type(x)) is not type(x):
-                name += "_"  # another class of that name
+                name += "_"  # another class has this name
             inner = ", ".join(map(written, x))
             return f"{name}({inner})"
         if isinstance(x, np.ndarray):
@@ -137,7 +139,7 @@ def source_of(
 
 
 def marked(name: str, kernel: Any) -> list[str]:
-    """The marks in a part that say that something was too small (`growing.py`)."""
+    """Return the fields of a kernel that mark that something was too small."""
     if not (isinstance(kernel, tuple) and hasattr(kernel, "_fields")):
         return []
     inner = zip(kernel._fields, kernel, strict=True)

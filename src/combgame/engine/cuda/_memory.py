@@ -1,10 +1,10 @@
-"""Where the arrays of many runs lie on a card: those of a warp together, word by word.
+"""The layout of the arrays of many runs on a GPU: those of a warp together, word by word.
 
-A *slot* is a place for one run. All arrays of one type that a run has lie one after another in an
+A *slot* is the place of one run. All arrays of one type that a run has lie one after another in an
 arena, and word w of slot s lies at (s / 32) * 32 * words + 32 * w + s % 32: threads that do the
-same thing at the same time read and write neighbouring addresses, and what a warp has lies on few
-pages. What a kernel sees of an array is a view whose shape and strides are constants of the kernel,
-so that the compiler keeps none of them.
+same at the same time read and write neighbouring addresses, and the arrays of a warp lie on few
+pages. A CUDA kernel sees an array as a view whose shape and strides are constants of the kernel, so
+that the compiler keeps none of them.
 """
 
 import functools
@@ -20,11 +20,11 @@ from ..kernels import iter_leaves
 
 WARP = 32
 KINDS = (np.dtype(np.float64), np.dtype(np.int64))
-SLOTS, FIXED = 2, 2  # arenas of slots, one for each kind; then of what all runs have in common
+SLOTS, FIXED = 2, 2  # arenas of slots, one for each kind; arenas of shared arrays
 
 
 class Slot(NamedTuple):
-    """Of an array in its arena."""
+    """The position of an array in its arena."""
 
     arena: int
     first: int  # word
@@ -32,42 +32,42 @@ class Slot(NamedTuple):
 
 
 class MemoryLayout(NamedTuple):
-    """Where the arrays of some parts are to lie."""
+    """The layout of the arrays of some kernels."""
 
     places: tuple[Slot, ...]
-    words: tuple[int, ...]  # of a slot, in each arena
+    words: tuple[int, ...]  # per slot in each arena
 
     @property
     def bytes(self) -> int:
-        """Of a slot."""
+        """Return the number of bytes of a slot."""
         return 8 * sum(self.words[:SLOTS])
 
 
-def arrays_of(parts: Any) -> list[Any]:
-    """The arrays of some parts, each once."""
-    leaves = [leaf for part in parts for leaf in iter_leaves(part)]
+def arrays_of(kernels: Any) -> list[Any]:
+    """Return the distinct arrays of some kernels."""
+    leaves = [leaf for kernel in kernels for leaf in iter_leaves(kernel)]
     return list({id(x): x for x in leaves if isinstance(x, np.ndarray)}.values())
 
 
-def widened(part: Any) -> Any:
-    """A part whose small integers are int64."""
-    if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and part.itemsize < 8:
-        return part.astype(np.int64)
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part)(*map(widened, part))
-    return part
+def widened(kernel: Any) -> Any:
+    """Return a kernel whose small integers are int64."""
+    if isinstance(kernel, np.ndarray) and kernel.dtype.kind in "iu" and kernel.itemsize < 8:
+        return kernel.astype(np.int64)
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        return type(kernel)(*map(widened, kernel))
+    return kernel
 
 
-def fixed_in(part: Any, fixed: bool = False) -> list[int]:
-    """The ids of arrays in a part that nobody writes, as its classes say it (`records.Fixed`)."""
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        kept = _fixed_fields(type(part))
+def fixed_in(kernel: Any, fixed: bool = False) -> list[int]:
+    """Return the ids of arrays that a kernel's classes declare as never written (`state.Fixed`)."""
+    if isinstance(kernel, tuple) and hasattr(kernel, "_fields"):
+        kept = _fixed_fields(type(kernel))
         return [
             one
-            for name, x in zip(part._fields, part, strict=True)
+            for name, x in zip(kernel._fields, kernel, strict=True)
             for one in fixed_in(x, name in kept)
         ]
-    return [id(part)] if fixed else []
+    return [id(kernel)] if fixed else []
 
 
 @functools.cache
@@ -79,8 +79,10 @@ def _fixed_fields(kind: type) -> frozenset[str]:
 
 
 def plan(arrays: Sequence[Any], fixed: Collection[int] = ()) -> MemoryLayout | None:
-    """None: there are arrays of another type, or some that overlap. fixed: the ids of those that
-    all runs have in common.
+    """Return the layout of some arrays.
+
+    Return None if there are arrays of another type, or if some overlap. `fixed` holds the ids of
+    the arrays that all runs share.
     """
     places, words = [], [0] * (len(KINDS) + FIXED)
     for x in arrays:
@@ -96,8 +98,9 @@ def plan(arrays: Sequence[Any], fixed: Collection[int] = ()) -> MemoryLayout | N
 
 
 def stacked(plan: MemoryLayout, many: Sequence[Sequence[Any]]) -> list[Any]:
-    """The arenas of several runs, as [words, runs]: what slots begin with; and those of what they
-    have in common, as [words, 1].
+    """Return the arenas of several runs, [words, runs], and those of shared arrays, [words, 1].
+
+    Slots begin with the contents of the former.
     """
     widths = (len(many), len(many), 1, 1)
     arenas = [
@@ -112,5 +115,5 @@ def stacked(plan: MemoryLayout, many: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def strides(shape: tuple[int, ...], apart: int) -> tuple[int, ...]:
-    """In bytes, of an array whose words are `apart` words apart."""
+    """Return the strides in bytes of an array whose words are `apart` words apart."""
     return tuple(8 * apart * math.prod(shape[k + 1 :]) for k in range(len(shape)))

@@ -1,4 +1,4 @@
-"""Everything this package asks of numba, in one place; imported when something is compiled."""
+"""The compiled engine: the interface to numba, imported when something is compiled."""
 
 import gc
 import threading
@@ -15,19 +15,25 @@ from . import cache, compiler
 from ._errors import in_a_sentence
 from ._methods import callable_inside, options
 
-# thresholds of Python's garbage collector while numba makes millions of objects: with the default
-# ones, collecting them takes a fifth of the time
+# thresholds of Python's garbage collector while numba makes millions of objects; with the default
+# thresholds, collecting them takes a fifth of the time
 SELDOM = (100_000, 20, 50)
 
 _SETTINGS = threading.RLock()
-_TAUGHT: set[Any] = set()
+_REGISTERED: set[Any] = set()
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
-    """Compile `function`, or take from the disk what was compiled before.
+    """Compile a function, or load from disk what was compiled before.
 
-    What has a user's parts in it is compiled with checks of array bounds. (A setting of the
-    process: numba does not pass the option on to the functions that are called.)
+    Parameters
+    ----------
+    function : Callable
+        The function.
+    ours : bool
+        Whether all kernels belong to this package. A user's kernels are compiled with checks of
+        array bounds. (This is a setting of the process: numba does not pass the option on to the
+        functions that are called.)
     """
     register_kernels()
     body = callable_inside(function)
@@ -38,7 +44,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     called.kept = function  # type: ignore[attr-defined]
     entry = njit(nogil=True, error_model="numpy", **options())(called)
     usual = "10 to 20 s" if compiler.ACTIVE else "half a minute to a minute"
-    known: dict[Any, Callable[..., Any]] = {}  # faster than numba's own dispatcher, twenty times
+    known: dict[Any, Callable[..., Any]] = {}  # twenty times as fast as numba's own dispatcher
 
     def code_for(args: tuple[Any, ...]) -> Callable[..., Any]:
         key = type_key(args)
@@ -51,8 +57,9 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
         return code_for(args)(args)
 
     def alike() -> Callable[..., Any]:
-        """For calls whose arguments all have the types of the first one's, which are looked at
-        once.
+        """Return a function for calls whose arguments all have the types of the first call's.
+
+        The types are examined once.
         """
         code: list[Callable[..., Any]] = []
 
@@ -64,7 +71,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
         return again
 
     def ready(args: tuple[Any, ...]) -> bool:
-        """Whether it need not be compiled for these arguments."""
+        """Return whether the function need not be compiled for these arguments."""
         key = type_key(args)
         return (key is not None and key in known) or cache.is_kept(
             function, typeof(args), compiler.ACTIVE, _checks(ours)
@@ -75,8 +82,8 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
 
 def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
-    """The machine code for arguments of a type."""
-    with _SETTINGS:  # of the process: one thread at a time, as numba compiles anyway
+    """Return the machine code for arguments of a type."""
+    with _SETTINGS:  # settings of the process; numba compiles in one thread at a time anyway
         before, config.BOUNDSCHECK = config.BOUNDSCHECK, _checks(ours)
         often = gc.get_threshold()
         if often[0] > 0:
@@ -92,13 +99,16 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
 
 
 def _checks(ours: bool) -> Any:
-    """Whether array bounds are checked, as numba is told."""
+    """Return numba's setting for checks of array bounds."""
     return config.BOUNDSCHECK if ours else 1
 
 
 def register_kernels() -> None:
-    """Let compiled code call marked functions; methods of parts it may call anyway."""
+    """Register marked functions with numba.
+
+    Methods of kernels need no registration.
+    """
     for function in FUNCTIONS:
-        if function not in _TAUGHT:
-            _TAUGHT.add(function)
+        if function not in _REGISTERED:
+            _REGISTERED.add(function)
             callable_inside(function)

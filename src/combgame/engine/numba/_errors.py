@@ -1,5 +1,6 @@
-"""What numba refuses in a user's part, in one sentence: the part, the method, the line, the reason.
-Its own text, which is long, is the error's `__cause__`.
+"""Errors of numba about a user's kernel, in one message: kernel, method, line and reason.
+
+numba's own text, which is long, is the error's ``__cause__``.
 """
 
 import re
@@ -11,29 +12,30 @@ from ..._messages import OptionHint
 from ...errors import EngineError
 
 LONG = 300  # characters of a reason
-NOISE = ("Failed in ", "During:", "File ", "- Resolution failure", ">>>")  # how other lines begin
+NOISE = ("Failed in ", "During:", "File ", "- Resolution failure", ">>>")  # other lines
 PLACE = re.compile(r"(?:File \"(.+?)\", line |(?:Raised from|, defined at) (.+?) \()(\d+)\)?")
 NAMED = re.compile(r"<(?:function|class) '?([\w.<>]+)'?(?: at 0x[0-9a-f]+)?>")
 CALLED = re.compile(r"Function\((.*?)\) found for signature")
-KINDS = re.compile(r"\b([A-Z]\w*)\([^()]*(?:\([^()]*\)[^()]*)*\)")  # a part, with all its fields
+KINDS = re.compile(r"\b([A-Z]\w*)\([^()]*(?:\([^()]*\)[^()]*)*\)")  # a kernel with all its fields
 UNMARKED = "Untyped global name"
 
 
 class CompileFailure(NamedTuple):
-    """A function that could not be compiled; depth: how many others were waiting for it."""
+    """A function that could not be compiled, and the number of functions waiting for it."""
 
     depth: int
     function: Callable[..., Any]
     error: BaseException
 
 
-FAILED: list[CompileFailure] = []  # in the compilation at hand, what was called before its caller
+# failures of the current compilation; a called function precedes its caller
+FAILED: list[CompileFailure] = []
 _DEPTH = [0]
 
 
 @contextmanager
 def noted(function: Callable[..., Any]) -> Iterator[None]:
-    """Around the compilation of a function."""
+    """Record a failure to compile a function."""
     depth = _DEPTH[0]
     _DEPTH[0] += 1
     try:
@@ -47,7 +49,7 @@ def noted(function: Callable[..., Any]) -> Iterator[None]:
 
 @contextmanager
 def in_a_sentence() -> Iterator[None]:
-    """Around a compilation of a user's parts."""
+    """Raise a failure to compile a user's kernels as one message."""
     FAILED.clear()
     try:
         yield
@@ -61,7 +63,10 @@ def in_a_sentence() -> Iterator[None]:
 
 
 def _innermost() -> CompileFailure | None:
-    """Where it began: from the outermost function that failed to the one it failed for."""
+    """Return the failure that caused the others.
+
+    The search goes from the outermost function that failed to the one because of which it failed.
+    """
     found: CompileFailure | None = None
     for one in reversed(FAILED):
         if found is None or (one.depth == found.depth + 1 and _within(one.error, found.error)):
@@ -70,7 +75,7 @@ def _innermost() -> CompileFailure | None:
 
 
 def _within(error: BaseException, outer: BaseException) -> bool:
-    """Whether an error is told by that of the caller, whose lines are indented."""
+    """Return whether the caller's error contains an error, in indented lines."""
     return error is outer or _line(error) in [line.strip() for line in str(outer).splitlines()]
 
 
@@ -82,7 +87,7 @@ def _said(failure: CompileFailure) -> EngineError:
         remedy = "mark it with @jitable (from combgame.engine.protocols), or use {python}"
     text = "{method} cannot be compiled: line {line} of {file}: {reason}"
     if kernel:
-        text = "{part}.{method} cannot be compiled: line {line} of {file}: {reason}"
+        text = "{kernel}.{method} cannot be compiled: line {line} of {file}: {reason}"
     return EngineError(
         "not-compilable",
         text,
@@ -97,7 +102,7 @@ def _said(failure: CompileFailure) -> EngineError:
 
 
 def _place(error: BaseException, file: str) -> int | None:
-    """The line of a file that numba's text names, or its error."""
+    """Return the line of a file that numba's text, or its error, names."""
     for first, second, line in PLACE.findall(str(error)):
         if file in (first, second):
             return int(line)
@@ -106,13 +111,13 @@ def _place(error: BaseException, file: str) -> int | None:
 
 
 def _line(error: BaseException) -> str:
-    """The line of numba's text that says what is wrong."""
+    """Return the line of numba's text that states the problem."""
     lines = [line.strip() for line in str(error).splitlines()]
     return next((line for line in lines if line and not line.startswith(NOISE)), str(error).strip())
 
 
 def _reason(error: BaseException) -> str:
-    """The same, fit for a sentence."""
+    """Return that line in a form that fits into a message."""
     text = NAMED.sub(r"\1", PLACE.sub("", _line(error)))
     text = KINDS.sub(r"\1", CALLED.sub(r"\1 for these arguments", text)).strip(" .:")
     return text if len(text) <= LONG else text[:LONG] + " ..."

@@ -1,8 +1,8 @@
-"""What a function does, as a hash: what is compiled is known by it.
+"""The behaviour of a function as a hash, by which compiled code is found again.
 
-It covers the byte code of the function and of everything that compiled code can reach from it:
-functions and methods, the fields of parts, the constants that they refer to. Docstrings, comments,
-annotations and positions are no part of it, nor is what nothing reaches.
+The hash covers the byte code of the function and of everything that compiled code can reach from
+it: functions and methods, the fields of kernels, and the constants to which they refer. It ignores
+docstrings, comments, annotations, positions, and everything that is not reached.
 """
 
 import ast
@@ -18,15 +18,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# what these modules have is known by their versions
+# the contents of these modules are identified by their versions
 BUILTIN = {*sys.stdlib_module_names, "numpy", "numba", "llvmlite", "scipy"}
-MADE = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")  # of every NamedTuple
+# attributes of every NamedTuple
+MADE = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")
 PLAIN = (int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype)
 
 
 class Identity(NamedTuple):
-    """digest: the hash; None where something is not known well enough. classes: those that were
-    reached, in an order that is the same wherever the hash is.
+    """The hash of a function.
+
+    Attributes
+    ----------
+    digest : str or None
+        The hash; None if something that is reached cannot be described.
+    classes : tuple of type
+        The classes that were reached, in an order that is the same wherever the hash is.
     """
 
     digest: str | None
@@ -34,14 +41,22 @@ class Identity(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What something is by itself, and what it refers to. text: None if nobody knows."""
+    """The description of one object, and the objects to which it refers.
+
+    Attributes
+    ----------
+    text : str or None
+        The description; None if it is unknown.
+    refers : tuple of (str, object)
+        Names and objects.
+    """
 
     text: str | None
     refers: tuple[tuple[str, Any], ...]
 
 
 def identity(function: Callable[..., Any], classes: Iterable[type] = ()) -> Identity:
-    """What a function does for arguments that have these classes in them.
+    """Return the identity of a function for arguments that contain these classes.
 
     >>> def twice(x):
     ...     return 2 * x
@@ -56,7 +71,7 @@ def identity(function: Callable[..., Any], classes: Iterable[type] = ()) -> Iden
     queue: list[Any] = [function, *classes]
     numbers = {id(thing): k for k, thing in enumerate(queue)}
     seal, found, sure = hashlib.sha256(), list[type](), True
-    for thing in queue:  # which grows
+    for thing in queue:  # the queue grows
         text, refers = described(thing)
         sure = sure and text is not None
         if inspect.isclass(thing):
@@ -71,7 +86,7 @@ def identity(function: Callable[..., Any], classes: Iterable[type] = ()) -> Iden
 
 
 def stripped(source: str) -> str:
-    """What a module does, of its source: without docstrings, comments and positions.
+    """Return the behaviour of a module's source, without docstrings, comments and positions.
 
     >>> stripped("x = 1  # one") == stripped("x   = 1") != stripped("x = 2")
     True
@@ -85,8 +100,8 @@ def stripped(source: str) -> str:
 
 
 def described(thing: Any) -> Description:
-    """What something is by itself."""
-    inner = getattr(thing, "py_func", thing)  # what somebody has compiled with numba
+    """Return the description of an object."""
+    inner = getattr(thing, "py_func", thing)  # if a user has compiled it with numba
     if isinstance(inner, FunctionType):
         options = "" if inner is thing else repr(getattr(thing, "targetoptions", None))
         if home(inner) in BUILTIN:
@@ -113,7 +128,7 @@ def described(thing: Any) -> Description:
 
 
 def _compilable(thing: Any) -> bool:
-    """Whether numba would take it for a constant of a kind that is not known here."""
+    """Return whether numba takes an object for a constant of a kind unknown here."""
     from numba import typeof
 
     try:
@@ -124,12 +139,12 @@ def _compilable(thing: Any) -> bool:
 
 
 def home(thing: Any) -> str:
-    """The package that something stands in."""
+    """Return the package in which an object is defined."""
     return str(getattr(thing, "__module__", None) or "builtins").partition(".")[0]
 
 
 def _function(function: FunctionType, options: str) -> Description:
-    """Its byte code, and what the names in it mean."""
+    """Describe a function: its byte code, and the objects that its names mean."""
     code, spoken = _text(function.__code__)
     text: list[Any] = [function.__module__, function.__qualname__, options, code]
     refers: list[tuple[str, Any]] = []
@@ -147,7 +162,7 @@ def _function(function: FunctionType, options: str) -> Description:
 
 
 def _meant(name: str, thing: Any, spoken: set[str]) -> Iterator[tuple[str, Any]]:
-    """What a name may stand for: of a module, the things in it that are spoken of."""
+    """Yield what a name may mean; for a module, the objects in it that the code names."""
     if not isinstance(thing, ModuleType):
         yield name, thing
     elif thing.__name__.partition(".")[0] in BUILTIN:
@@ -159,7 +174,7 @@ def _meant(name: str, thing: Any, spoken: set[str]) -> Iterator[tuple[str, Any]]
 
 @functools.cache
 def _text(whole: CodeType) -> tuple[str, set[str]]:
-    """What the byte code of a function says, and the names that it speaks of."""
+    """Return the byte code of a function as a hash, and the names in it."""
     text, spoken = list[Any](), set[str]()
     for code in _codes(whole):
         text.append((code.co_argcount, code.co_kwonlyargcount, code.co_flags, code.co_varnames))
@@ -176,7 +191,7 @@ def _text(whole: CodeType) -> tuple[str, set[str]]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code, and that of the functions in it."""
+    """Yield the code of a function and of the functions in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -184,7 +199,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _class(kind: type) -> Description:
-    """Its name, its fields, and the functions and constants in it and in its bases."""
+    """Describe a class: its name and fields, and the functions in it and in its bases."""
     name = f"{kind.__module__}.{kind.__qualname__}"
     if home(kind) in BUILTIN:
         return Description(name, ())

@@ -1,15 +1,15 @@
-"""An accelerator of compiling: machine code is made once for a whole call, not once for every
-function in it, and functions are kept on disk one by one.
+"""An accelerator of compiling: machine code is made once for a call, and functions are kept singly.
 
-numba makes machine code of every function that it compiles, with all that it calls inside; of these
-only the outermost is ever run. A `DeferredLibrary` stays LLVM code if only compiled code can call it.
-One that Python can call is linked with everything that it needs, optimised once, and made machine
-code once. All else in it is internal, so that what is called in one place only is inlined.
+numba makes machine code of every function that it compiles, including everything that the function
+calls; of these only the outermost is ever run. A `DeferredLibrary` stays LLVM code if only compiled
+code can call it. A library that Python can call is linked with everything that it needs, optimised
+once, and made machine code once. Everything else in it is internal, so that functions with a single
+call are inlined.
 
-This leans on private parts of numba, so it is used for the versions that it was tried with, if a
-small function compiles to what it should; otherwise numba compiles in its own way, which takes up
-to three times as long the first time. Rounds are as fast, and results the same, to the last bit.
-COMBGAME_COMPILER=plain leaves it out.
+This depends on private parts of numba, so it is used only for versions with which it was tested,
+and only if a small function compiles correctly; otherwise numba compiles in its own way, which
+takes up to three times as long the first time. Rounds are as fast, and results the same, to the
+last bit. COMBGAME_COMPILER=plain turns the accelerator off.
 """
 
 import functools
@@ -28,17 +28,22 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.extending import register_jitable
 
-ENVIRONMENT = (
-    "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
-)
-
-OPEN = ("_ZN7cpython", "cfunc.")  # how those of functions begin that Python calls
+# beginnings of the names of global variables that hold the address of an environment, and of
+# functions that Python calls
+ENVIRONMENT = "_ZN08NumbaEnv"
+OPEN = ("_ZN7cpython", "cfunc.")
 
 
 class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-    inner = False  # nothing but its own LLVM code so far
+    """A code library that stays LLVM code until Python calls a function in it.
+
+    `inner` is true while the library holds only its own LLVM code.
+    """
+
+    inner = False
 
     def finalize(self) -> None:
+        """Make machine code if Python can call a function of the library."""
         if any(
             f.name.startswith(OPEN) and not f.is_declaration for f in self._final_module.functions
         ):
@@ -48,7 +53,7 @@ class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
             self.inner = self._finalized = True
 
     def _optimize_final_module(self) -> None:
-        """In one pass: there are few counts of references to prune in between."""
+        """Optimise in one pass: few reference counts need pruning in between."""
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
@@ -61,7 +66,7 @@ class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         return known
 
     def _whole(self) -> None:
-        """`CPUCodeLibrary.finalize`, with what the linked libraries need in turn."""
+        """Do `CPUCodeLibrary.finalize` with everything that the linked libraries need."""
         self.inner, self._finalized, self._shared_module = False, False, None
         self._dynamic_globals: list[Any] = []
         codegen.require_global_compiler_lock()
@@ -83,7 +88,7 @@ class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
                     self._codegen.set_env(variable.name, env)
 
     def _with_needs(self) -> Any:
-        """Its LLVM code with that of everything that it needs."""
+        """Return the LLVM code together with that of everything it needs."""
         module = self._final_module.clone()
         for library in self._needs({}):
             module.link_in(codegen.JITCodeLibrary._get_module_for_linking(library), preserve=True)
@@ -91,19 +96,20 @@ class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     @property
     def has_dynamic_globals(self) -> bool:
+        """Return whether the library or anything it needs has dynamic globals."""
         return super().has_dynamic_globals or (
             self.inner and any(library.has_dynamic_globals for library in self._needs({}))
         )
 
     def serialize_using_object_code(self) -> Any:
-        """What `unserialized` takes."""
+        """Return the state that `unserialized` takes."""
         if not self.inner:
             return super().serialize_using_object_code()
         start = {begin for library in (self, *self._needs({})) for begin in library._reload_init}
         return self.name, "inner", (self._with_needs().as_bitcode(), start)
 
     def environments(self) -> tuple[Any, ...]:
-        """What its LLVM code, and that of everything it needs, looks at through names."""
+        """Return the environments to which the LLVM code refers by name."""
         modules = [
             codegen.JITCodeLibrary._get_module_for_linking(library)
             for library in (self, *self._needs({}))
@@ -118,13 +124,14 @@ class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         return tuple(env for env in looked_up if env is not None and env.can_cache())
 
     def _get_module_for_linking(self) -> Any:
-        """For a library that is not lazy: as numba makes it."""
+        """Return the module as numba makes it, for a library that is not deferred."""
         self._ensure_finalized()
         if self.inner:
             self._whole()
         return super()._get_module_for_linking()
 
     def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of a function, or 0 if the library does not define it."""
         self._ensure_finalized()
         if self.inner:
             if not any(
@@ -136,7 +143,7 @@ class DeferredLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
 
 def unserialized(generator: Any, state: Any) -> Any:
-    """A library as it was kept."""
+    """Return a library from its stored state."""
     name, kind, data = state
     if kind != "inner":
         return codegen.JITCodeLibrary._unserialize(generator, state)
@@ -149,11 +156,12 @@ def unserialized(generator: Any, state: Any) -> Any:
 
 @contextmanager
 def deferred_codegen() -> Iterator[None]:
-    """While lazy libraries are made: what an environment is for is said when there is machine code
-    that looks at it.
+    """Make deferred libraries in this context.
 
-    Functions have numbers in their names, 1, 2, ... in every process; LLVM code that is kept on
-    disk may meet that of another process, so names must not be used twice anywhere.
+    An environment is set only when there is machine code that refers to it.
+
+    The names of functions contain numbers, which are 1, 2, ... in every process. LLVM code on disk
+    may meet code of another process, so random numbers take their place, and no name is used twice.
     """
     generator = cpu_target.target_context.codegen()
     with global_compiler_lock:
@@ -174,19 +182,22 @@ def deferred_codegen() -> Iterator[None]:
 
 
 def into_lazy(state: Any, func: Any) -> None:
-    """What is compiled goes into a lazy library."""
+    """Let compiled code go into a deferred library."""
     state.library = DeferredLibrary(state.targetctx.codegen(), func.__qualname__)
     state.library.enable_object_caching()
 
 
 class Deferred(Compiler):  # type: ignore[misc]
+    """numba's compiler with deferred libraries."""
+
     def compile_extra(self, func: Any) -> Any:
+        """Compile into a deferred library."""
         into_lazy(self.state, func)
         return super().compile_extra(func)
 
 
 def failure() -> str:
-    """Why it does not work with this numba; "" if two functions compile to what they should."""
+    """Return the reason why the accelerator does not work with this numba, or "" if it does."""
 
     def inner(x):  # type: ignore[no-untyped-def]
         return 2.0 * x[0]
@@ -202,7 +213,7 @@ def failure() -> str:
             found = entry((1.5, 4.0))
             made = entry.overloads[entry.signatures[0]].library
             kept = unserialized(made.codegen, made.serialize_using_object_code())
-    except Exception as error:  # whatever private part has changed
+    except Exception as error:  # a private part of numba may have changed in any way
         return f"{type(error).__name__}: {error}"
     right = found == 7.0 and isinstance(made, DeferredLibrary) and kept.name == made.name
     return "" if right else "a small function compiled to something else"

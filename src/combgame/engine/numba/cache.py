@@ -1,12 +1,12 @@
-"""What is compiled is kept on disk, one function at a time, so that another rule on a structure
-does not compile the structure again.
+"""Compiled functions on disk, one at a time.
 
-A function that Python calls is kept as machine code; with the accelerator, one that only compiled
-code calls is kept as LLVM code, with all that it calls. Its file is named by everything that it
-depends on: what the function does (`identity.py`), whoever wrote it, the types, the options,
-the versions and the processor. A file is written aside and then renamed, and begins with the hash
-of the rest, so that any number of processes may share a folder; what cannot be read is compiled
-anew.
+Another rule on a structure therefore does not compile the structure again. A function that Python
+calls is kept as machine code; with the accelerator, a function that only compiled code calls is
+kept as LLVM code, with everything that it calls. The name of its file depends on everything on
+which the code depends: the behaviour of the function (`identity.py`), no matter who wrote it, the
+types, the options, the versions and the processor. A file is written aside and then renamed, and it
+begins with the hash of its contents, so that any number of processes can share a folder. A function
+whose file cannot be read is compiled anew.
 """
 
 import contextlib
@@ -36,15 +36,17 @@ from ..._messages import Message
 from ._identity import Identity, identity, stripped
 
 types: Any = kinds  # whose stubs lack most of it
-KEPT_VERSIONS = 12  # how many versions of numba and the like have a folder: those used last
-LARGEST = 512 * 2**20  # bytes of one of them; beyond, what was used longest ago goes
+KEPT_VERSIONS = 12  # folders of versions (of numba and so on) that are kept: those used last
+LARGEST = 512 * 2**20  # bytes of one folder; files used longest ago are removed
 PLAIN = (types.Number, types.Boolean, types.NoneType, types.Omitted, types.NumPyRandomGeneratorType)
-_ALIVE: list[Any] = []  # machine code has the address of these, which counts for nothing
+_ALIVE: list[Any] = []  # machine code holds addresses of these objects without references
 
 
 def root() -> Path:
-    """NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache; if none of them can be
-    written, a private temporary folder, which is said once.
+    """Return the folder of compiled code.
+
+    It is NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache. If none of them can
+    be written, it is a private temporary folder, and a warning is shown once.
     """
     for folder in [config.CACHE_DIR] if config.CACHE_DIR else _usual():
         with contextlib.suppress(OSError):
@@ -57,14 +59,14 @@ def root() -> Path:
 
 def _usual() -> list[Path]:
     places = [Path(__file__).parent / "__pycache__"]
-    with contextlib.suppress(RuntimeError):  # nobody's home is known
+    with contextlib.suppress(RuntimeError):  # the home directory is unknown
         places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()))
     return places
 
 
 @functools.cache
 def _temporary() -> Path:
-    """A folder that only this user can read and write: what is in it is run."""
+    """Return a folder that only this user can read and write, because its contents are run."""
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     folder = Path(tempfile.gettempdir()) / f"combgame-{user}"
     with contextlib.suppress(OSError):
@@ -84,7 +86,7 @@ def _temporary() -> Path:
 
 
 def _private(folder: Path) -> bool:
-    """Whether it is a folder of this user's own, which nobody else can write."""
+    """Return whether a folder is this user's own and nobody else can write it."""
     try:
         here = folder.lstat()
     except OSError:
@@ -95,7 +97,7 @@ def _private(folder: Path) -> bool:
 
 @functools.cache
 def folder(base: Path, active: bool) -> Path:
-    """That of these versions and this processor; those used longest ago are removed."""
+    """Return the folder of these versions and this processor; remove those used longest ago."""
     machine = cpu_target.target_context.codegen().magic_tuple()
     packages = tuple(version(name) for name in ("numba", "llvmlite", "numpy", "scipy"))
     versions = (sys.version, *packages)
@@ -118,15 +120,15 @@ def folder(base: Path, active: bool) -> Path:
 
 
 def _way() -> list[str]:
-    """What the modules do that say how functions are compiled."""
+    """Return the behaviour of the modules that decide how functions are compiled."""
     here = Path(__file__).parent
-    files = [*sorted(here.glob("*.py")), here.parent / "_methods.py"]
-    return [stripped(path.read_text(encoding="utf-8")) for path in files]
+    return [stripped(path.read_text(encoding="utf-8")) for path in sorted(here.glob("*.py"))]
 
 
 def spelled(kind: Any, classes: dict[type, None]) -> str | None:
-    """A type in letters that tell it from all others; None: it has something in it that is not
-    known. classes: those in it.
+    """Return a text that identifies a type, or None if the type contains something unknown.
+
+    The classes in the type are added to `classes`.
     """
     if isinstance(kind, types.BaseTuple):
         name = type(kind).__name__
@@ -144,8 +146,15 @@ def spelled(kind: Any, classes: dict[type, None]) -> str | None:
 
 
 class File(NamedTuple):
-    """Where a function is kept; classes: those that are in it, or in its arguments, which stand in
-    the file by their numbers, because another process has others of the same name.
+    """The file of a function.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    classes : tuple of type
+        The classes in the function or its arguments. They stand in the file by their numbers,
+        because another process has other classes of the same name.
     """
 
     path: Path
@@ -153,10 +162,12 @@ class File(NamedTuple):
 
 
 def file_of(function: Any, state: Any, active: bool) -> File | None:
-    """Where a function is kept for the types and options of `state`; None: it is not. active:
-    whether the accelerator is used, which keeps functions one by one.
+    """Return the file of a function for the types and options of a compiler state.
+
+    Return None if the function is not kept. `active` says whether the accelerator is used, which
+    keeps functions one by one.
     """
-    entry = getattr(function, "kept", None)  # an entry point says what it is made of
+    entry = getattr(function, "kept", None)  # the function of an entry point
     if (entry is None and not active) or state.return_type is not None:
         return None
     if entry is not None:
@@ -166,15 +177,16 @@ def file_of(function: Any, state: Any, active: bool) -> File | None:
 
 
 def is_kept(function: Any, kind: Any, active: bool, checks: Any) -> bool:
-    """Whether the entry point of a function is there, for arguments of a type. checks: of array
-    bounds.
+    """Return whether the entry point of a function is on disk for arguments of a type.
+
+    `checks` is the setting for checks of array bounds.
     """
     file = _file(function, kind, "", active, checks)
     return file is not None and file.path.exists()
 
 
 def _file(function: Any, kind: Any, options: str, active: bool, checks: Any) -> File | None:
-    """options: "" for an entry point, whose options are always the same."""
+    """Return the file of a function; `options` is "" for an entry point (they never change)."""
     classes: dict[type, None] = {}
     written = spelled(kind, classes)
     known = identity(function, classes) if written is not None else Identity(None, ())
@@ -185,13 +197,14 @@ def _file(function: Any, kind: Any, options: str, active: bool, checks: Any) -> 
 
 
 class Writer(serialize.NumbaPickler):  # type: ignore[misc]
-    """Writes classes by their numbers."""
+    """A pickler that writes classes by their numbers."""
 
     def __init__(self, out: Any, classes: tuple[type, ...]) -> None:
         super().__init__(out)
         self.numbers = {kind: k for k, kind in enumerate(classes)}
 
     def persistent_id(self, thing: Any) -> int | None:
+        """Return the number of a class."""
         if not inspect.isclass(thing):
             return None
         known = thing in self.numbers
@@ -201,38 +214,42 @@ class Writer(serialize.NumbaPickler):  # type: ignore[misc]
 
 
 class Reader(pickle.Unpickler):
+    """An unpickler that reads classes by their numbers."""
+
     def __init__(self, data: bytes, classes: tuple[type, ...]) -> None:
         super().__init__(io.BytesIO(data))
         self.classes = classes
 
     def persistent_load(self, number: int) -> type:
+        """Return the class of a number."""
         return self.classes[number]
 
 
 def load(file: File, context: Any) -> Any:
-    """The compiled function in a file; None: there is none that can be read."""
+    """Return the compiled function in a file, or None if the file cannot be read."""
     try:
         data = file.path.read_bytes()
         if hashlib.sha256(data[32:]).digest() != data[:32]:
             return None
         state = Reader(zlib.decompress(data[32:]), file.classes).load()
         result = CompileResult._rebuild(context, *state)
-    except Exception:  # whatever is wrong with it: it is compiled anew, and written over
+    except Exception:  # whatever the reason is, the function is compiled anew
         return None
-    _ALIVE.append((state[2], state[-1]))  # its environment, and those of all that it calls
+    # the function's environment, and those of the functions that it calls
+    _ALIVE.append((state[2], state[-1]))
     with contextlib.suppress(OSError):
         os.utime(file.path)
     return result
 
 
 def save(file: File, result: Any) -> None:
-    """Keep a compiled function, if it can be; a full disk is no reason to stop."""
+    """Keep a compiled function if that is possible; a full disk is not an error."""
     library, about = result.library, result.fndesc
     inner = getattr(library, "inner", False)
-    # addresses of this process
+    # the code holds addresses of this process
     if result.objectmode or result.lifted or library.has_dynamic_globals:
         return
-    before = about.typemap, about.calltypes  # not to be kept
+    before = about.typemap, about.calltypes  # these are not written
     with contextlib.suppress(Exception):
         try:
             state = (*result._reduce()[:-1], library.environments()) if inner else result._reduce()
@@ -259,7 +276,7 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _bound(folder: Path, largest: int = LARGEST) -> None:
-    """Remove what was used longest ago, until the rest is small enough."""
+    """Remove the files used longest ago until the rest is small enough."""
     files = sorted(
         ((path.stat(), path) for path in folder.iterdir()), key=lambda item: -item[0].st_mtime
     )

@@ -1,4 +1,4 @@
-"""numba's compiler; what was compiled before it takes from the disk, and it counts the rest."""
+"""numba's compiler; it loads from disk what was compiled before, and counts the rest."""
 
 import contextlib
 import os
@@ -12,8 +12,7 @@ from numba.core import types as kinds
 from numba.core.compiler import Compiler as NumbaCompiler
 
 from ...errors import unknown_name
-from ..compile_log import COUNT
-from ..numba_versions import idle, tried, unaccelerated
+from ..compile_log import COUNT, idle, tried, unaccelerated
 from . import cache
 from ._errors import noted
 from ._identity import home
@@ -23,7 +22,7 @@ accelerator: Any
 try:
     accelerator = import_module(f"{__package__}._private")
     MOVED = ""
-except (ImportError, AttributeError) as error:  # private parts of numba that are not there
+except (ImportError, AttributeError) as error:  # numba lacks a private part
     accelerator, MOVED = None, f"{type(error).__name__}: {error}"
 
 
@@ -34,7 +33,10 @@ if WAY not in ("", "plain"):
 
 
 def _missing() -> str:
-    """Why the accelerator is not used; "" if it is. It is tried once for a folder on the disk."""
+    """Return the reason why the accelerator is not used, or "" if it is.
+
+    The accelerator is tested once for each folder on disk.
+    """
     if PLAIN:
         return "COMBGAME_COMPILER=plain leaves it out"
     if not tried(numba.__version__):
@@ -56,9 +58,10 @@ if MISSING and not PLAIN and not idle():
 
 
 class Compiler(NumbaCompiler):  # type: ignore[misc]
-    """numba's own, around its public hook."""
+    """numba's compiler, extended through its public hook."""
 
     def compile_extra(self, func: Any) -> Any:
+        """Load a function from disk, or compile and save it."""
         state, context = self.state, self.state.targetctx
         file = cache.file_of(func, state, ACTIVE)
         found = None if file is None else cache.load(file, context)
@@ -80,7 +83,10 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
         return super().compile_extra(func)
 
     def _compile_foreign(self, func: Any) -> Any:
-        """A function of somebody else's: references are counted in it if it makes arrays."""
+        """Compile a function that is not this package's.
+
+        References are counted in it if it makes arrays.
+        """
         state = self.state
 
         def attempt(counts: bool) -> tuple[Any, Any]:
@@ -96,8 +102,9 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
 
 
 def _makes_arrays(state: Any) -> bool:
-    """Whether something in a function is counted that is not there already: that is no argument, no
-    field and no view of one.
+    """Return whether a function makes reference-counted objects.
+
+    Arguments, fields and views of them exist already and do not count.
     """
     context, typemap = state.targetctx, state.typemap
     return any(
