@@ -108,7 +108,7 @@ CONTENTS = (configurations, chunks, runs)
 Contents = tuple[Sequence[Sequence[Any]], ...]  # the rows of these tables
 
 # statements are made once: composing one costs more than running it
-ADD_CHUNK, ADD_RUNS = insert(chunks).inline(), insert(runs)
+ADD_CHUNK, ADD_RUNS = insert(chunks), insert(runs)
 BETWEEN = select(runs.c.run).where(
     runs.c.configuration == bindparam("key"),
     runs.c.run.between(bindparam("first"), bindparam("last")),
