@@ -3,7 +3,7 @@
 import sqlite3
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -60,6 +60,13 @@ def whole_table(campaign, folder):
     """The table of the campaign when nothing happens to it."""
     campaign.run(folder / "uninterrupted.db", engine="python")
     return table(folder / "uninterrupted.db")
+
+
+@contextmanager
+def driver(store):
+    """The driver's own connection to a campaign file that is open."""
+    with closing(store._connect().raw_connection()) as connection:
+        yield connection.driver_connection
 
 
 def until(found, seconds=60.0):

@@ -30,7 +30,7 @@ def big(tmp_path_factory):
     """A campaign file of some hundred pages, and what its campaign reports."""
     path = tmp_path_factory.mktemp("big") / "a.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "work", made_up)
+        patch.setattr(execute, "run_chunk", made_up)
         found = MANY.run(path)
     assert path.stat().st_size > 200 * 4096
     return path, found, table(path)
@@ -39,7 +39,7 @@ def big(tmp_path_factory):
 @pytest.fixture
 def damaged(big, tmp_path, monkeypatch):
     """A copy that a test may damage."""
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     path = tmp_path / "a.db"
     shutil.copy(big[0], path)
     return path
@@ -56,7 +56,7 @@ def mended(path, whole, campaign=MANY):
         return made_up(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "work", counted)
+        patch.setattr(execute, "run_chunk", counted)
         assert unmeasured(campaign.run(path, say=said.append)) == unmeasured(whole[1])
     assert table(path) == whole[2]
     kept = campaign.runs - sum(numbers)
@@ -122,7 +122,7 @@ SMALL = tiny(runs=150)
 def small(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "a.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "work", made_up)
+        patch.setattr(execute, "run_chunk", made_up)
         found = SMALL.run(path)
     return path, found, table(path)
 
@@ -140,6 +140,8 @@ CHANGES = [
     "UPDATE runs SET figures = x'00' WHERE run = 7",
     "UPDATE runs SET run = 9999 WHERE run = 7",
     "UPDATE runs SET chunk = chunk + 1 WHERE run = 7",
+    "UPDATE runs SET configuration = 'other' WHERE rowid = 7",
+    "UPDATE chunks SET configuration = 'other' WHERE id = 7",
     "UPDATE chunks SET checksum = 'ab' WHERE id = 7",
     "UPDATE chunks SET number = number + 1 WHERE id = 7",
     "UPDATE chunks SET first = 'one', checksum = 'ab' WHERE id = 7",
@@ -188,7 +190,7 @@ def test_a_file_of_which_little_is_left_is_made_anew(tmp_path, small):
 def test_a_configuration_that_is_missing_is_known_again_when_its_campaign_runs(
     damaged_small, small, monkeypatch
 ):
-    monkeypatch.delattr(execute, "work")  # nothing is made
+    monkeypatch.delattr(execute, "run_chunk")  # nothing is made
     with closing(sqlite3.connect(damaged_small)) as db:
         db.execute("DELETE FROM configurations WHERE label = 'ofw'")
         db.commit()
@@ -197,7 +199,7 @@ def test_a_configuration_that_is_missing_is_known_again_when_its_campaign_runs(
 
 def test_a_changed_byte_anywhere_changes_no_report(small, tmp_path, monkeypatch):
     """A byte in every so many; the head of the file is looked at below."""
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     data = small[0].read_bytes()
     for number, at in enumerate(range(100 + 1997, len(data), 1997 * 3)):
         folder = tmp_path / str(number)
@@ -214,7 +216,7 @@ def test_a_changed_byte_anywhere_changes_no_report(small, tmp_path, monkeypatch)
 
 
 def test_a_damaged_head_is_mended_or_refused_in_a_sentence(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     data = small[0].read_bytes()
     for at in range(0, 100, 3):
         folder = tmp_path / str(at)
@@ -232,7 +234,7 @@ def test_a_kill_while_mending_loses_nothing_and_a_file_that_is_damaged_again_kee
     damaged_small, small, monkeypatch
 ):
     """The mended file takes the place of the damaged one in one step."""
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     os.truncate(damaged_small, damaged_small.stat().st_size * 9 // 10)
     before = damaged_small.read_bytes()
 
@@ -266,8 +268,7 @@ def test_another_programs_damaged_file_is_left_alone(tmp_path):
 
 MAKER = """
 import os, sqlite3, sys
-from combgame.research.campaign import store as opening
-from combgame.research.campaign import store
+from combgame.research.campaign.store import open_store
 connect = sqlite3.connect
 
 def traced(*args, **kwargs):
@@ -285,7 +286,7 @@ for last in range(40):
     left = last
     child = os.fork()
     if child == 0:
-        opening.open_store(f"{sys.argv[1]}/{last}.db", "tiny")
+        open_store(f"{sys.argv[1]}/{last}.db", "tiny")
         os._exit(0)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     print({0: "made", 9: "killed"}[ended], flush=True)
@@ -301,28 +302,28 @@ def test_a_kill_while_the_file_is_made_leaves_one_that_can_be_used(tmp_path):
     found = subprocess.run(
         [sys.executable, "-c", MAKER, str(tmp_path)], capture_output=True, text=True, timeout=120
     )
-    assert found.stdout.split() == ["killed"] * 13 + ["made"], found.stderr
+    killed = found.stdout.split().count("killed")
+    assert killed > 8 and found.stdout.split() == ["killed"] * killed + ["made"], found.stderr
     for path in tmp_path.glob("[0-9]*.db"):
         campaign.run(path, engine="python")
         assert table(path) == expected
         with open_store(path)[0] as file:
             assert file.name == "tiny"
         ended += 1
-    assert ended == 14
+    assert ended == killed + 1
 
 
 SPILLER = """
 import os, sqlite3, sys
-from pathlib import Path
-from combgame.research.campaign import store as opening
+from sqlalchemy.schema import CreateTable
 from combgame.research.campaign import store
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("PRAGMA cache_size = 1")
 db.execute("BEGIN IMMEDIATE")
 if len(sys.argv) > 2:
     db.execute(f"PRAGMA application_id = {store.MARK}")
-    for line in store.TABLES.split(";"):
-        db.execute(line)
+    for table in store.metadata.sorted_tables:
+        db.execute(str(CreateTable(table)))
 row = "INSERT INTO runs VALUES ('k', ?, '', '', '', 0, '', 0.0, 99)"
 db.executemany(row, [(i,) for i in range(3000)])
 os._exit(9)
@@ -360,6 +361,7 @@ def test_a_file_that_somebody_else_has_locked_is_not_taken_for_a_damaged_one(tmp
 
 
 def test_a_reader_is_not_misled_by_a_chunk_that_is_stored_meanwhile(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
     campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
     campaign.run(path, engine="python")
     chunk = execute.run_chunk(campaign.configurations[0], 4, 2, "python", execute.here())
@@ -372,7 +374,6 @@ def test_a_reader_is_not_misled_by_a_chunk_that_is_stored_meanwhile(tmp_path, mo
             if "FROM chunks" in statement and not added:
                 added.append(True)
                 with suppress(cg.CombGameError), Store(path) as writer:
-                    writer.db.execute("PRAGMA busy_timeout = 0")
                     writer.add(chunk)
 
         db.set_trace_callback(writes)

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -18,7 +17,17 @@ from combgame.research.campaign import execution as execute
 from combgame.research.campaign import store as opening
 from combgame.research.campaign.lock import holder
 from combgame.research.campaign.store import Store, open_store
-from tests.campaigns import PROBLEM, TOML, command, count, made_up, table, tiny, whole_table
+from tests.campaigns import (
+    PROBLEM,
+    TOML,
+    command,
+    count,
+    driver,
+    made_up,
+    table,
+    tiny,
+    whole_table,
+)
 from tests.said import refused
 
 # ---- a full disk
@@ -51,7 +60,8 @@ def test_a_full_disk_loses_nothing_that_was_stored(tmp_path):
     assert first.returncode == 0, first.stderr
     before, size = table(path), path.stat().st_size
     full = limited(size + 2 * 4096, "campaign", "run", file, "--runs", 400)
-    assert full.returncode == 2 and full.stderr.count("\n") == 1, full.stderr
+    said = [line for line in full.stderr.splitlines() if "%|" not in line]  # and not its progress
+    assert full.returncode == 2 and len(said) == 1, full.stderr
     assert (
         f"{path}: the disk or the quota is full" in full.stderr
         and "what was stored is kept" in full.stderr
@@ -84,18 +94,16 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
     campaign, path = tiny(runs=500), tmp_path / "a.db"
 
     class Limited(Store):
-        def __init__(self, path):
-            super().__init__(path)
-            self.db.execute("PRAGMA max_page_count = 40")
+        pragmas = (*Store.pragmas, "max_page_count = 40")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "work", made_up)
+        patch.setattr(execute, "run_chunk", made_up)
         patch.setattr(opening, "Store", Limited)
         with refused("disk-full", where=str(path)) as caught:
             campaign.run(path)
         assert "run the same command again" in caught.value.remedy
     kept = table(path)
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     campaign.run(path)
     after = table(path)
     whole = {(line["identity"], line["delta"]): line for line in after}
@@ -170,45 +178,52 @@ def test_a_file_that_is_gone_ends_the_campaign(tmp_path, monkeypatch):
             return made_up(*given)
 
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "work", work)
+            patch.setattr(execute, "run_chunk", work)
             with refused("file-gone", cg.StoreError, where=str(path), stored=False) as caught:
                 campaign.run(path)
         assert len(chunks) == 3 and "run the same command again" in caught.value.remedy
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "work", made_up)
+            patch.setattr(execute, "run_chunk", made_up)
             campaign.run(path)  # what is there now, or a new one
         assert count(path) == campaign.runs, how
 
 
-class Interrupted:
-    """A connection that Ctrl-C interrupts at a statement."""
+@pytest.mark.skipif(os.name != "posix", reason="POSIX only")
+def test_a_file_of_two_names_is_read_and_nothing_is_stored_in_it(tmp_path):
+    """Its journal would stand beside one of the names only."""
+    path = tmp_path / "a.db"
+    tiny(runs=2).run(path, engine="python")
+    (tmp_path / "b.db").hardlink_to(path)
+    assert table(tmp_path / "b.db") == table(path)
+    with refused("hard-link", path=str(path), names=2):
+        tiny(runs=4).run(path, engine="python")
+    (tmp_path / "b.db").unlink()
+    tiny(runs=4).run(path, engine="python")
+    assert count(path) == 8
 
-    def __init__(self, db, words):
-        self._db, self._words = db, words
 
-    def __getattr__(self, name):
-        return getattr(self._db, name)
-
-    def execute(self, statement, *given):
-        if self._words in statement:
-            signal.raise_signal(signal.SIGINT)
-        return self._db.execute(statement, *given)
-
-
-@pytest.mark.parametrize("words", ["BEGIN", "INTO chunks", "COMMIT", "ROLLBACK"])
+@pytest.mark.parametrize("words", ["BEGIN", "INTO chunks", "INTO runs", "COMMIT", "after"])
 def test_an_interrupt_leaves_a_chunk_as_a_whole_or_not_at_all(tmp_path, words):
+    """It is stored in another thread than the one that Ctrl-C interrupts."""
     campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
     with open_store(path, "tiny")[0] as file:
         file.register(campaign, execute.references(campaign.configurations, file))
-        chunk, db = made_up(campaign.configurations[0], 0, 4, "python", "here"), file.db
-        file.db = Interrupted(db, words)
-        with suppress(KeyboardInterrupt):
+        chunk = made_up(campaign.configurations[0], 0, 4, "python", "here")
+
+        def interrupt(statement):
+            if words in statement:
+                signal.raise_signal(signal.SIGINT)
+
+        with driver(file) as db:
+            db.set_trace_callback(interrupt)
+        with pytest.raises(KeyboardInterrupt):
             file.add(chunk)
             signal.raise_signal(signal.SIGINT)
-        file.db = db
-        if count(path) == 0:
-            file.add(chunk)
-    assert count(path) == 4
+        with driver(file) as db:
+            db.set_trace_callback(None)
+        assert count(path) == 4
+        file.add(chunk)  # also what an interrupt kept the caller from hearing of
+    assert count(path) == 4 and table(path)
 
 
 def test_a_study_that_is_open_is_no_campaign_and_keeps_its_locks(tmp_path):

@@ -75,7 +75,7 @@ study.status
 def work():
     while True:
         todo = study.ask()
-        study.tell(todo, dict.fromkeys(todo.left, 0.5))
+        study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
         told.append(todo.id)
 
 for _ in range(interrupts):
@@ -95,7 +95,7 @@ for _ in range(interrupts):
 print(json.dumps([locked, told]), flush=True)
 sys.stdin.read()  # it goes on living with its tracebacks
 todo = study.ask()
-study.tell(todo, dict.fromkeys(todo.left, 0.5))
+study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
 print(todo.id)
 """
 
@@ -640,15 +640,14 @@ def test_opening_a_campaign_twice_keeps_the_locks_of_the_first(tmp_path):
             == 0
         )
 
-    with open_store(path)[0] as first:
-        first.db.execute("BEGIN IMMEDIATE")
+    with open_store(path)[0] as first, first.connection(write=True):
         assert not others_can_write()
         open_store(path)[0].close()
         os.link(path, tmp_path / "b.db")
         open_store(tmp_path / "b.db")[0].close()  # by another name
+        (tmp_path / "b.db").unlink()
         assert not others_can_write()
-        first.db.execute("ROLLBACK")
-        assert others_can_write()
+    assert others_can_write()
     path.write_text("dear diary")  # closed: it is looked at anew
     with refused("not-a-campaign", cg.StoreError, path=str(path)):
         open_store(path)

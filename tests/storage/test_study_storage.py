@@ -244,7 +244,7 @@ def child(client, rounds, ready):
     for k in range(rounds):
         todo = study.ask()
         say("asked", todo.id, todo.arms)
-        values = {a: random.random() for a in todo.left}
+        values = {a: random.random() for a in todo.remaining}
         study.tell(todo, values)
         say("told", todo.id, values)
         os.write(ready, b"!")
@@ -324,7 +324,7 @@ def check(study, heard):
     for one in told.values():
         for arm in one.data["values"]:
             counts[int(arm)] += 1
-    assert state_of(study).history.seen.counts.tolist() == counts.tolist()
+    assert state_of(study).history.stats.counts.tolist() == counts.tolist()
     assert sorted(one.id for one in study.pending) == sorted(set(asked) - set(told))
     return asked, told
 

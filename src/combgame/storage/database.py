@@ -1,18 +1,17 @@
-"""Studies in SQLite or PostgreSQL. What has been acknowledged survives a power cut: a transaction
-is on disk before it ends.
+"""Databases of studies and campaigns, and a study in one.
 
-From a URL to a connection whose tables are up to date.
+What has been acknowledged survives a power cut: a transaction is on disk before it ends.
 """
 
 import ctypes
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import (
     Connection,
@@ -20,9 +19,7 @@ from sqlalchemy import (
     Row,
     and_,
     bindparam,
-    create_engine,
     delete,
-    event,
     insert,
     inspect,
     select,
@@ -34,15 +31,13 @@ from sqlalchemy.exc import (
     DBAPIError,
     IntegrityError,
     NoSuchModuleError,
-    OperationalError,
 )
-from sqlalchemy.pool import StaticPool
 
 from .._display.files import PRIVATE, check_path, make_private
 from .._messages import LONGEST, OptionHint
 from ..errors import InputError, StoreError, StudyError, UnknownNameError, missing_extra
 from . import clock
-from .errors import StorageAdvice, failure, foreign, gone, kind_of, other_version
+from .errors import LEFT_OUT, StorageAdvice, failure, foreign, gone, kind_of, other_version
 from .events import ChainedEvent, Event, verify_hash
 from .files import (
     Mark,
@@ -56,21 +51,33 @@ from .files import (
 )
 from .postgres import postgres_engine
 from .schema import SCHEMA, UPGRADES, events, metadata, requests, schema, snapshots, studies
-from .sqlite import FileIdentity, begin, set_up, transaction
+from .sqlite import FileIdentity, sqlite_engine
 from .thread import Worker
 from .transaction import COLUMNS, CURRENT, SqlTransaction, as_event, check_repeated, time_of
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
 
 def is_there(url: URL) -> bool:
-    """Whether connecting would not make a file."""
+    """Return whether connecting would not make a file."""
     path = file_of(url)
     return path is None or os.path.exists(path)  # noqa: PTH110  (no error for a name too long)
 
 
 def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
-    """Only making a study may make a file, and nothing makes folders. mode: what a new one
-    allows.
+    """Check the place of a study's file.
+
+    Only making a study may make a file, and nothing makes folders.
+
+    Parameters
+    ----------
+    url : URL
+        The database; a server is not looked at.
+    name : str
+        Name of the study.
+    make : bool
+        Whether the file may be made.
+    mode : int
+        Permissions of a new file.
     """
     file = file_of(url)
     if file is None:
@@ -92,18 +99,21 @@ def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
 
 
 def _unmake(url: URL) -> None:
-    """Take away the empty file that `check_there` made for a connection that cannot be."""
+    """Remove the empty file that `check_there` made, as no connection can be."""
     file = file_of(url)
     with suppress(OSError):
         if file is not None and Path(file).stat().st_size == 0:
             Path(file).unlink()
 
 
-def connect(url: URL, timeout: float, fixed: bool = False) -> Engine:
-    """An engine that is connected; fixed: to a file that can only be looked at (`unchanging`)."""
+def connect(url: URL, timeout: float, pragmas: Sequence[str] = (), fixed: bool = False) -> Engine:
+    """Make an engine that is connected; the parameters are those of `sqlite_engine`."""
     postgres = url.get_backend_name() == "postgresql"
     try:
-        made = postgres_engine(url, timeout) if postgres else sqlite_engine(url, timeout, fixed)
+        if postgres:
+            made = postgres_engine(url, timeout)
+        else:
+            made = sqlite_engine(url, timeout, pragmas, fixed)
         with made.connect():
             return made
     except (ModuleNotFoundError, NoSuchModuleError):
@@ -118,32 +128,6 @@ def connect(url: URL, timeout: float, fixed: bool = False) -> Engine:
         text = "storage {where} cannot be opened with what else its URL says (after ?, before @)"
         remedy = "leave that out, or correct it"
         raise InputError("url-options", text, remedy=remedy, where=shown(url)) from None
-
-
-def sqlite_engine(url: URL, timeout: float, fixed: bool) -> Engine:
-    path, how = file_of(url), {"timeout": timeout, "check_same_thread": False}
-    looks: dict[str, Any] = {"connect_args": how}
-    if fixed and path is not None:
-        where = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
-        looks = {"creator": partial(sqlite3.connect, where, uri=True, **how)}
-    made = create_engine(url, poolclass=StaticPool, **looks)
-
-    @event.listens_for(made, "connect")
-    def begun(connection: Any, record: Any) -> None:
-        set_up(connection, synchronous="FULL", journal=None if fixed else "WAL")
-        # `SqlStorage.checkpoint` does it, outside the calls that write; if not, they do
-        connection.execute("PRAGMA wal_autocheckpoint = 20000")
-        record.info["file"] = None if path is None else FileIdentity(path)
-
-    @event.listens_for(made, "begin")
-    def begins(connection: Connection) -> None:
-        driver: Any = connection.connection.driver_connection
-        try:
-            begin(driver, bool(connection.get_execution_options().get("write")), timeout)
-        except sqlite3.Error as error:
-            raise OperationalError("BEGIN", None, error) from error
-
-    return made
 
 
 def prepare(engine: Engine) -> None:
@@ -182,7 +166,17 @@ def _version(connection: Connection) -> int | None:
 
 
 class Opened(NamedTuple):
-    """An engine, the process which opened it, and who is inside it now (anything, one each)."""
+    """An engine that is connected.
+
+    Attributes
+    ----------
+    engine : Engine
+        The engine.
+    process : int
+        The process that opened it.
+    inside : list of None
+        One element for each call that uses it at this moment.
+    """
 
     engine: Engine
     process: int
@@ -193,10 +187,10 @@ OPENED: list[Opened] = []
 
 
 def let_go(one: Opened) -> None:
-    """Close the connection of a study that is closed, or garbage.
+    """Close the connection of a database that is closed, or garbage.
 
     A process that was forked from the one which opened it must not: that would end the parent's
-    session on a server. It keeps it for ever.
+    session on a server. It keeps the connection for ever.
     """
     if one.process == os.getpid():
         OPENED.remove(one)
@@ -225,18 +219,173 @@ def disown() -> None:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+D = TypeVar("D", bound="Database")
 
 
 def in_thread(
-    method: "Callable[Concatenate[SqlStorage, P], T]",
-) -> "Callable[Concatenate[SqlStorage, P], T]":
-    """A method that runs where no signal interrupts it."""
+    method: Callable[Concatenate[D, P], T],
+) -> Callable[Concatenate[D, P], T]:
+    """Make a method run where no signal interrupts it: in the thread of its database."""
 
     @wraps(method)
-    def run(self: "SqlStorage", *given: P.args, **named: P.kwargs) -> T:
+    def run(self: D, *given: P.args, **named: P.kwargs) -> T:
         return self.run(partial(method, self, *given, **named))
 
     return run  # type: ignore[return-value]  # mypy takes `self` for a name that matters
+
+
+class Database:
+    """A database: one connection, and one thread in which its transactions run.
+
+    The connection is made when it is needed first, and again after an error.
+
+    Parameters
+    ----------
+    url : URL
+        The file or the server.
+    name : str
+        What is used there, for messages.
+    timeout : float
+        Number of seconds to wait for others.
+
+    Attributes
+    ----------
+    advice : StorageAdvice
+        What to do about a failure.
+    pragmas : tuple of str
+        Settings of a connection to an SQLite file.
+    """
+
+    advice: ClassVar[StorageAdvice]
+    pragmas: ClassVar[tuple[str, ...]]
+
+    def __init__(self, url: URL, name: str, timeout: float) -> None:
+        self.timeout = timeout
+        self._parsed, self._place = url, absolute(url)
+        self._file, self._shown = file_of(self._place), shown(url)
+        self._sqlite = url.get_backend_name() == "sqlite"
+        self._engine: Engine | None = None
+        self._let_go: Callable[[], object] | None = None  # of the engine, when this is garbage too
+        self._inside: list[None] = []  # calls that use it at this moment
+        self._mark: Mark | None = None  # of a file that can only be looked at
+        self._process, self._worker = os.getpid(), Worker(name, timeout)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Make a call where no signal interrupts it: in the thread of this database."""
+        self.check_process()
+        return self._worker.run(call)
+
+    @property
+    def inside(self) -> bool:
+        """Whether this is the thread of the database."""
+        return self._worker.inside
+
+    def check_process(self) -> None:
+        """Refuse a process that was forked from the one which opened the database."""
+        if os.getpid() != self._process:
+            text = "{where} was opened in another process, from which this one was forked"
+            remedy = "open it again in this process, with Study(...) or Study.open(...)"
+            raise StoreError("forked", text, remedy=remedy, where=self._shown)
+
+    def _locate(self, make: bool) -> None:
+        """Check the place before a connection is made; make: whether a file may be made."""
+
+    def _connect(self, make: bool = False) -> Engine:
+        self.check_process()
+        if self._mark is not None and unchanging(str(self._file)) != self._mark:
+            self._drop()  # somebody writes, or may write now
+        if self._engine is None:
+            self._locate(make)
+            if self._sqlite:
+                disown()
+            fixed = self._mark is not None
+            self._engine = connect(self._place, self.timeout, self.pragmas, fixed)
+            opened = Opened(self._engine, self._process, self._inside)
+            OPENED.append(opened)
+            self._let_go = weakref.finalize(self, let_go, opened)
+        return self._engine
+
+    @contextmanager
+    def _guard(self, write: bool = False) -> Iterator[None]:
+        """Translate what the database says into a sentence with the remedy.
+
+        What failed has changed nothing. write: whether somebody writes to what was read before.
+        """
+        self._inside.append(None)
+        try:
+            yield
+        except UnicodeDecodeError as error:  # SQLite quotes damaged text
+            self._drop()
+            raise self._failure("damaged", str(error), write) from error
+        except DBAPIError as error:
+            self._drop()
+            driver = error.orig or error
+            kind = kind_of(driver, error.connection_invalidated)
+            if quotes_secret(self._parsed, error):
+                raise self._failure(kind, LEFT_OUT, write) from None
+            raise self._failure(kind, str(driver), write) from error
+        finally:
+            self._inside.pop()
+
+    def _failure(self, kind: str, said: str, write: bool = False) -> StoreError:
+        """Make the sentence about what the database says; kind: as `kind_of` has it."""
+        return failure(self._shown, kind, said, self.advice, self.timeout)
+
+    @contextmanager
+    def connection(self, write: bool) -> Iterator[Connection]:
+        """Open a transaction: all of it is stored or nothing, on disk when it has ended.
+
+        What went into a file that is not there any more is not acknowledged.
+
+        Parameters
+        ----------
+        write : bool
+            Whether the transaction may write; then nobody else can meanwhile.
+        """
+        with self._guard(write), self._connect().connect() as connection:
+            connection.execution_options(write=write)
+            with connection.begin():
+                self._check_file(connection, write)
+                yield connection
+                if write:
+                    self._check_file(connection, write)
+            if write:
+                self._check_file(connection, write, ended=True)
+            self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        """Refuse what was read of a file that cannot change, if it did: it may fit nothing."""
+        if self._mark is not None and mark_of(str(self._file)) != self._mark:
+            raise self._failure("collided", "the file was written meanwhile")
+
+    def _check_file(self, connection: Connection, write: bool, ended: bool = False) -> None:
+        """Check that the file is there, and has one name only.
+
+        What nobody would find the next time is not acknowledged.
+        """
+        file: FileIdentity | None = connection.info.get("file")
+        tail = None if file is None else file.changed()
+        if file is not None and write and not ended:
+            file.check_one_name()
+        if tail is not None:
+            if tail:
+                connection.invalidate()
+            raise gone(self._shown, tail, ended, self.advice)
+
+    def _drop(self) -> None:
+        if self._let_go is not None:
+            self._let_go()
+        self._engine = self._let_go = None
+
+    def close(self) -> None:
+        """Close the connection. A process that was forked leaves it to its parent."""
+        if os.getpid() == self._process:
+            self._worker.run(self._close)
+        else:
+            self._drop()
+
+    def _close(self) -> None:
+        self._drop()
 
 
 FIND = (
@@ -263,21 +412,29 @@ ADVICE = StorageAdvice(
 )
 
 
-class SqlStorage:
-    """One study in a database. One connection, and one thread in which its transactions run."""
+class SqlStorage(Database):
+    """One study in a database.
+
+    Parameters
+    ----------
+    url : str
+        The database, such as ``"sqlite:///lab.db"``.
+    name : str
+        The name of the study.
+    timeout : float
+        Number of seconds to wait for others.
+    mode : int
+        Permissions of a new file.
+    """
+
+    advice = ADVICE
+    # `checkpoint` is called outside the calls that write; if it is not, they do what it does
+    pragmas = ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 20000")
 
     def __init__(self, url: str, name: str, timeout: float, mode: int = PRIVATE) -> None:
-        self.url, self.name, self.timeout, self.mode = url, name, timeout, mode
-        self._parsed = parse(url)
-        self._place = absolute(self._parsed)
-        self._file, self._shown = file_of(self._place), shown(self._parsed)
+        super().__init__(parse(url), name, timeout)
+        self.url, self.name, self.mode = url, name, mode
         self._study: Row[Any] | None = None  # its number and its first event, once it is known
-        self._sqlite = self._parsed.get_backend_name() == "sqlite"
-        self._engine: Engine | None = None
-        self._let_go: Callable[[], object] | None = None  # of the engine, when this is garbage too
-        self._inside: list[None] = []  # calls that use it at this moment
-        self._mark: Mark | None = None  # of a file that can only be looked at
-        self._process, self._worker = os.getpid(), Worker(name, timeout)
         try:
             if is_there(self._place):  # otherwise `begin` makes it
                 self._prepare()
@@ -287,106 +444,40 @@ class SqlStorage:
 
     # ---- transactions
 
-    def run(self, call: Callable[[], T]) -> T:
-        """Make a call where no signal interrupts it: in the thread of this study."""
-        self.check_process()
-        return self._worker.run(call)
+    def _locate(self, make: bool) -> None:
+        check_there(self._place, self.name, make, self.mode)
+        self._mark = None if self._file is None else unchanging(self._file)
 
-    @property
-    def inside(self) -> bool:
-        return self._worker.inside
-
-    def check_process(self) -> None:
-        """Refuse a process that was forked from the one which opened the study."""
-        if os.getpid() != self._process:
-            text = "{where} was opened in another process, from which this one was forked"
-            remedy = "open it again in this process, with Study(...) or Study.open(...)"
-            raise StoreError("forked", text, remedy=remedy, where=self._shown)
+    def _failure(self, kind: str, said: str, write: bool = False) -> StoreError:
+        if kind == "unwritable" and write and said != LEFT_OUT:
+            return read_only(self._shown, said, "file" if self._sqlite else "server")
+        return super()._failure(kind, said, write)
 
     @in_thread
     def _prepare(self) -> None:
         with self._guard():
             prepare(self._connect(make=True))
 
-    def _connect(self, make: bool = False) -> Engine:
-        self.check_process()
-        if self._mark is not None and unchanging(str(self._file)) != self._mark:
-            self._drop()  # somebody writes, or may write now
-        if self._engine is None:
-            check_there(self._place, self.name, make, self.mode)
-            self._mark = None if self._file is None else unchanging(self._file)
-            if self._sqlite:
-                disown()
-            self._engine = connect(self._place, self.timeout, fixed=self._mark is not None)
-            opened = Opened(self._engine, self._process, self._inside)
-            OPENED.append(opened)
-            self._let_go = weakref.finalize(self, let_go, opened)
-        return self._engine
-
-    @contextmanager
-    def _guard(self, write: bool = False) -> Iterator[None]:
-        """What the database says, as a sentence with the remedy. What failed has changed nothing.
-        write: to what was read before.
-        """
-        self._inside.append(None)
-        try:
-            yield
-        except UnicodeDecodeError as error:  # SQLite quotes damaged text
-            self._drop()
-            raise failure(self._shown, "damaged", str(error), ADVICE, self.timeout) from error
-        except DBAPIError as error:
-            self._drop()
-            secret = quotes_secret(self._parsed, error)
-            driver = error.orig or error
-            kind = kind_of(driver, error.connection_invalidated)
-            cause = None if secret else error
-            if kind == "unwritable" and write and not secret:
-                kind = "file" if self._sqlite else "server"
-                raise read_only(self._shown, str(driver), kind) from cause
-            said = failure(self._shown, kind, str(driver), ADVICE, self.timeout, secret)
-            raise said from cause
-        finally:
-            self._inside.pop()
-
-    @contextmanager
-    def connection(self, write: bool) -> Iterator[Connection]:
-        """A connection inside a transaction."""
-        with self._guard(write), self._connect().connect() as connection:
-            check = partial(self._check_file, connection, write)
-            connection.execution_options(write=write)
-            with transaction(connection.begin(), check, write):
-                yield connection
-            self._check_unchanged()
-
-    def _check_unchanged(self) -> None:
-        """What was read of a file that cannot change, if it did, may fit nothing."""
-        if self._mark is not None and mark_of(str(self._file)) != self._mark:
-            raise failure(self._shown, "collided", "the file was written meanwhile", ADVICE)
-
-    def _check_file(self, connection: Connection, write: bool, ended: bool) -> None:
-        """Whether it is there, and by one name only: nothing is acknowledged that nobody would find
-        the next time.
-        """
-        file: FileIdentity | None = connection.info.get("file")
-        tail = None if file is None else file.changed()
-        if file is not None and write and not ended:
-            file.check_one_name()
-        if tail is not None:
-            if tail:
-                connection.invalidate()
-            raise gone(self._shown, tail, ended, ADVICE)
-
     @contextmanager
     def transaction(self, write: bool = True) -> Iterator["SqlTransaction"]:
-        """SQLite has one writer at a time (BEGIN IMMEDIATE); in PostgreSQL the study's own row is
-        the lock.
+        """Open a transaction on the events of the study.
+
+        SQLite has one writer at a time (BEGIN IMMEDIATE); in PostgreSQL the study's own row is the
+        lock.
+
+        Parameters
+        ----------
+        write : bool
+            Whether the transaction may write.
         """
         with self.connection(write) as connection:
             yield self._study_in(connection, LOCK if write else FIND)
 
     def _study_in(self, connection: Connection, query: Any = FIND) -> "SqlTransaction":
-        """The study: it is looked up every time, and its first event compared, for another may be
-        there under its name.
+        """Find the study.
+
+        It is looked up every time, and its first event is compared: another study may be there
+        under its name.
         """
         here = connection.execute(query, {"name": self.name}).first()
         if self._study is None and here is not None:
@@ -407,20 +498,6 @@ class SqlStorage:
         about = {"name": self.name, "where": self._shown, "known": known[:LONGEST]}
         raise UnknownNameError("no-study", text, remedy=remedy, **about)
 
-    def _drop(self) -> None:
-        if self._let_go is not None:
-            self._let_go()
-        self._engine = self._let_go = None
-
-    def close(self) -> None:
-        """Let go of it. What SQLite has kept beside the file goes into it, as far as others do not
-        read there. A process that was forked leaves the file to its parent.
-        """
-        if os.getpid() == self._process:
-            self._worker.run(self._close)
-        else:
-            self._drop()
-
     def _close(self) -> None:
         with self._guard():
             if self._engine is not None and self._sqlite:
@@ -432,8 +509,9 @@ class SqlStorage:
             self._drop()
 
     def checkpoint(self) -> None:
-        """What SQLite has kept beside the file goes into it, while others go on: on a connection of
-        its own, so that nobody waits for it.
+        """Write what SQLite has kept beside the file into it, while others go on.
+
+        This has a connection of its own, so that nobody waits for it.
         """
         if self._file is not None:
             where = f"{Path(self._file).as_uri()}?mode=rw"  # which makes no file
@@ -442,8 +520,14 @@ class SqlStorage:
 
     @in_thread
     def copy(self, destination: Path) -> None:
-        """All studies that are there, in a file of its own; also of a file that was deleted or
-        moved, as long as it is open here.
+        """Copy all studies that are there into a file of its own.
+
+        This works for a file that was deleted or moved, too, as long as it is open here.
+
+        Parameters
+        ----------
+        destination : Path
+            The new file.
         """
         if not self._sqlite:
             text, remedy = "copy: {where} is a server, not a file", "pg_dump copies it"
@@ -460,7 +544,20 @@ class SqlStorage:
 
     @in_thread
     def begin(self, created: ChainedEvent, if_exists: str) -> Event:
-        """Make the study, or find the one of that name; its first event."""
+        """Make the study, or find the one of that name.
+
+        Parameters
+        ----------
+        created : ChainedEvent
+            The first event of the study.
+        if_exists : str
+            What to do if there is such a study: ``"error"``, ``"resume"`` or ``"replace"``.
+
+        Returns
+        -------
+        Event
+            The first event of the study that is there now.
+        """
         if self._engine is None:
             self._prepare()
         try:
@@ -502,8 +599,9 @@ class SqlStorage:
 
     @staticmethod
     def _fresh(connection: Connection, old: int | None) -> dict[str, int]:
-        """A number that no study had before, so that whoever has the old one open notices.
-        (PostgreSQL sees to it itself.)
+        """Return a number that no study had before.
+
+        So, who has the old study open notices. PostgreSQL sees to it itself.
         """
         if connection.dialect.name == "postgresql":
             return {}
@@ -515,11 +613,13 @@ class SqlStorage:
 
     @in_thread
     def created(self) -> Event:
+        """Return the first event of the study."""
         with self.transaction(write=False) as log:
             return log.events(before=2)[0][0]
 
     @in_thread
     def now(self) -> float:
+        """Return the time by the clock of the storage."""
         if not is_there(self._place):
             return clock.now()
         with self.connection(write=False) as connection:
@@ -527,12 +627,13 @@ class SqlStorage:
 
     @in_thread
     def names(self) -> list[str]:
-        """The studies in the database."""
+        """Return the names of the studies in the database."""
         with self.connection(write=False) as connection:
             return list(connection.execute(NAMES).scalars())
 
 
 def exists(name: str, where: str) -> StudyError:
+    """Make the error about a study that is there already."""
     text = "there is a study {name!r} in {where} already"
     remedy = "go on with it with {resume}, or give another name, or {replace} to lose it"
     how = {word: OptionHint("if_exists", word) for word in ("resume", "replace")}

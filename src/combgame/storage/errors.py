@@ -107,12 +107,7 @@ def files_spent() -> bool:
 
 
 def failure(
-    where: str,
-    kind: str,
-    said: str,
-    advice: StorageAdvice,
-    seconds: float = 0.0,
-    secret: bool = False,
+    where: str, kind: str, said: str, advice: StorageAdvice, seconds: float = 0.0
 ) -> StoreError:
     """Return the error for a failure.
 
@@ -123,15 +118,13 @@ def failure(
     kind : str
         Kind of the failure, see `kind_of`.
     said : str
-        Text of the driver's error.
+        Text of the driver's error, or `LEFT_OUT` if it must not be shown.
     advice : StorageAdvice
         Remedies.
     seconds : float
         How long the call waited.
-    secret : bool
-        True if `said` must not be shown.
     """
-    why = LEFT_OUT if secret else " ".join(said.split())
+    why = " ".join(said.split())
     if kind == "busy":
         text = "{where}: somebody else has been writing for {seconds:g} seconds ({why})"
         timeout = OptionHint("timeout")

@@ -1,11 +1,8 @@
-"""Files of data: which one a path leads to, what stands beside it, when its name is on disk.
+"""Files of data: their places and names, copies, rescue, and files that can only be looked at.
 
-A copy of a file of studies while others write to it. (The bare file is not enough: the last
-transactions are in the -wal beside it.)
-
-What can still be read of a damaged SQLite file, and how a mended one takes its place.
-
-SQLite files that can only be looked at.
+A file of studies is copied while others write to it. (The bare file is not enough: the last
+transactions are in the -wal beside it.) What can still be read of a damaged file is read row by
+row, and a repaired file takes its place in one step.
 """
 
 import errno
@@ -28,7 +25,7 @@ BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts beside a file
 
 
 def beside(path: Path) -> list[Path]:
-    """Where SQLite would put what belongs to a file."""
+    """Return the paths of what SQLite puts beside a file."""
     return [path.with_name(path.name + tail) for tail in BESIDE]
 
 
@@ -44,8 +41,9 @@ SYSTEM = ("/proc/", "/sys/")  # what is there looks like files, and is none
 
 
 def check_place(path: Path) -> None:
-    """Whether a file can be at a path: nothing makes folders, and nothing else is ever opened, as
-    opening a pipe would wait for ever.
+    """Refuse a path where no file can be.
+
+    Nothing makes folders, and what is no file is never opened: opening a pipe would wait for ever.
     """
     _check_length(path)
     if os.path.realpath(path).startswith(SYSTEM):
@@ -76,7 +74,7 @@ def _not_regular(path: Path, kind: str, folder: Path) -> StoreError:
 
 
 def _check_length(path: Path) -> None:
-    """Whether a file and what SQLite puts beside it may have such names."""
+    """Refuse a name that is too long with the ending of what SQLite puts beside it."""
     try:
         os.stat(f"{path}{BESIDE[-1]}")  # noqa: PTH116  (the longest of them)
     except (OSError, ValueError) as error:
@@ -88,8 +86,10 @@ def _check_length(path: Path) -> None:
 
 
 def check_one_name(path: str | Path) -> None:
-    """Refuse a file with several names: SQLite keeps what was stored last beside the name by which
-    it was opened, and whoever comes by another name would not see it.
+    """Refuse a file with several names.
+
+    SQLite keeps what was stored last beside the name by which it was opened, and those who come by
+    another name would not see it.
     """
     try:
         names = os.stat(path).st_nlink  # noqa: PTH116  (a Path would cost more than the look)
@@ -107,8 +107,9 @@ def check_one_name(path: str | Path) -> None:
 
 
 def give_name(made: Path, destination: Path) -> None:
-    """A link fails where somebody else has just made a file of that name; renaming would overwrite
-    it.
+    """Give a file its name, unless there is such a file.
+
+    A link fails where somebody else has just made a file of that name; renaming would overwrite it.
     """
     try:
         os.link(made, destination)
@@ -119,7 +120,7 @@ def give_name(made: Path, destination: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """So that a name given just now survives a power cut."""
+    """Make the names in a folder survive a power cut."""
     with suppress(OSError):  # systems that cannot sync one
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -132,8 +133,10 @@ HAS_STUDIES = "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
 
 
 def path_of(destination: Any) -> Path:
-    """A path, also where it is given as sqlite:///file.
+    """Return a path, even if it is given as sqlite:///file.
 
+    Examples
+    --------
     >>> str(path_of("sqlite:///copy.db"))
     'copy.db'
     """
@@ -146,8 +149,18 @@ def path_of(destination: Any) -> Path:
 
 
 def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE) -> None:
-    """All of it as it is at one moment, or nothing: it is written beside the destination, and gets
-    its name when it is whole.
+    """Copy all of a database as it is at one moment, or nothing.
+
+    The copy is written beside its destination and gets its name when it is whole.
+
+    Parameters
+    ----------
+    source : sqlite3.Connection
+        A connection to the database.
+    destination : Path
+        The new file.
+    mode : int
+        Its permissions.
     """
     for taken in (destination, *beside(destination)):
         if os.path.lexists(taken):
@@ -181,22 +194,33 @@ def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE
 Rows = list[tuple[Any, ...]]
 
 
-def salvage(path: Path, tables: Sequence[str]) -> list[Rows]:
-    """Every row of some tables that can be read. No row may ever have been deleted."""
+def salvage(path: Path, tables: Sequence[str]) -> tuple[Rows, ...]:
+    """Read every row that can be read of some tables of a damaged file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, of which no row was ever deleted.
+    tables : sequence of str
+        Names of the tables.
+
+    Returns
+    -------
+    tuple of lists
+        The rows of each table.
+    """
     bound = path.stat().st_size // 16 + 2  # no row is shorter
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         # a file that is shorter than its header says is refused otherwise
         db.execute("PRAGMA writable_schema = ON")
-        return [list(_legible(db, table, bound)) for table in tables]
+        return tuple(list(_legible(db, table, bound)) for table in tables)
     finally:
         db.close()
 
 
 def _legible(db: sqlite3.Connection, table: str, bound: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table that can be read: all at once, and from the first failure on one by
-    one.
-    """
+    """Read the rows of a table, all at once, and from the first failure on one by one."""
     last = 0
     try:
         for row in db.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid"):
@@ -209,8 +233,21 @@ def _legible(db: sqlite3.Connection, table: str, bound: int) -> Iterator[tuple[A
 
 
 def replace(damaged: Path, mended: Path) -> Path:
-    """Put a mended file in the place of a damaged one, in one step: a kill leaves the one or the
-    other. Where the damaged one is now.
+    """Put a repaired file in the place of a damaged one.
+
+    This is one step: a kill leaves the one or the other.
+
+    Parameters
+    ----------
+    damaged : Path
+        The damaged file.
+    mended : Path
+        The repaired file.
+
+    Returns
+    -------
+    Path
+        Where the damaged file is now.
     """
     with mended.open("rb+") as file:
         os.fsync(file.fileno())
@@ -227,7 +264,7 @@ def replace(damaged: Path, mended: Path) -> Path:
 
 
 def _free(path: Path) -> Path:
-    """A name that nobody has: this one, or with a number."""
+    """Return this path, or the first with a number behind it that is free."""
     names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
     return next((one for one in names if not one.exists()), path)
 
@@ -241,7 +278,17 @@ def _free(path: Path) -> Path:
 
 
 class Mark(NamedTuple):
-    """A file as it was: what tells it from another, how long it is, when it was written."""
+    """What tells whether a file has changed.
+
+    Attributes
+    ----------
+    device, inode : int
+        Which file it is.
+    size : int
+        Its length.
+    written : int
+        When it was written last, in nanoseconds.
+    """
 
     device: int
     inode: int
@@ -250,6 +297,7 @@ class Mark(NamedTuple):
 
 
 def mark_of(path: str) -> Mark | None:
+    """Return the mark of a file as it is now; None if there is no such file."""
     try:
         here = os.stat(path)  # noqa: PTH116  (a Path would cost more than the look)
     except OSError:
@@ -258,8 +306,12 @@ def mark_of(path: str) -> Mark | None:
 
 
 def unchanging(path: str) -> Mark | None:
-    """The mark of a file that can only be looked at, as long as nobody has it open to write; None
-    for all others.
+    """Return the mark of a file that can only be looked at, as long as nobody has it open to write.
+
+    Returns
+    -------
+    Mark or None
+        None for all other files.
     """
     real = os.path.realpath(path)  # SQLite follows links before it adds its endings
     if not Path(real).exists() or (_writable(real) and _writable(str(Path(real).parent))):
@@ -288,8 +340,16 @@ def check_legible(path: str) -> None:
 
 
 def read_only(where: str, why: str, kind: str) -> StoreError:
-    """Somebody wants to write to what can only be looked at. kind: "file", "server", or "service"
-    for whoever uses one, and has neither.
+    """Make the error about writing to what can only be looked at.
+
+    Parameters
+    ----------
+    where : str
+        What is shown of the file or the server.
+    why : str
+        What the database says.
+    kind : str
+        ``"file"``, ``"server"``, or ``"service"`` for users of a service, who have neither.
     """
     text = "{where} can only be looked at, and nothing was stored ({why})"
     if kind == "service":
@@ -311,6 +371,6 @@ def _writable(path: str) -> bool:
 
 
 def _length(path: str) -> int | None:
-    """None: there is no such file."""
+    """Return the length of a file; None if there is no such file."""
     known = mark_of(path)
     return None if known is None else known.size

@@ -39,7 +39,7 @@ events = Table(
         "seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False
     ),
     Column("kind", String(20), nullable=False),
-    Column("timestamp", Float, nullable=False),
+    Column("at", Float, nullable=False, key="timestamp"),
     Column("round", Integer),
     Column("client", Text),
     Column("reason", Text),

@@ -1,7 +1,7 @@
 """A study's events in a database, inside one transaction.
 
-Requests that are done once, however often they are made: the key under which a client makes one
-is stored in the very transaction of what it does, with the answer.
+A request is done once, however often it is made: the key under which a client makes it is stored in
+the transaction of what it does, with the answer.
 """
 
 import json
@@ -22,8 +22,14 @@ from .schema import events, requests, snapshots
 
 
 class IdempotencyKey(NamedTuple):
-    """key: what its client calls it; digest: of what it asks for, so that a key which is used for
-    something else is noticed.
+    """What identifies a request.
+
+    Attributes
+    ----------
+    key : str
+        The name that its client gave it.
+    digest : str
+        A checksum of what it asks for, so that a key which is used for something else is noticed.
     """
 
     key: str
@@ -31,7 +37,13 @@ class IdempotencyKey(NamedTuple):
 
 
 class AlreadyApplied(Exception):  # noqa: N818  (nothing is wrong)
-    """A request that was done before: what it was answered."""
+    """A request that was done before.
+
+    Parameters
+    ----------
+    answer : any
+        What it was answered.
+    """
 
     def __init__(self, answer: Any) -> None:
         super().__init__()
@@ -43,7 +55,15 @@ CURRENT: ContextVar[IdempotencyKey | None] = ContextVar("request", default=None)
 
 @contextmanager
 def once(request: IdempotencyKey | None) -> Iterator[None]:
-    """What is stored inside is stored under this request; `AlreadyApplied` is raised if it was before."""
+    """Store what is stored inside under a request.
+
+    `AlreadyApplied` is raised if the request was done before.
+
+    Parameters
+    ----------
+    request : IdempotencyKey or None
+        The request, if it has a key.
+    """
     token = CURRENT.set(request)
     try:
         yield
@@ -52,7 +72,15 @@ def once(request: IdempotencyKey | None) -> Iterator[None]:
 
 
 def check_repeated(request: IdempotencyKey, known: tuple[str, Any] | None) -> None:
-    """known: the digest and the answer that are stored under the key."""
+    """Raise `AlreadyApplied` if a request was done before.
+
+    Parameters
+    ----------
+    request : IdempotencyKey
+        The request.
+    known : tuple or None
+        The digest and the answer that are stored under its key.
+    """
     if known is None:
         return
     if known[0] != request.digest:
@@ -96,7 +124,7 @@ REMEMBERED = 7 * 86400.0  # seconds
 
 
 def time_of(connection: Connection) -> float:
-    """By the storage's clock, inside a transaction."""
+    """Return the time by the storage's clock, inside a transaction."""
     if connection.dialect.name == "sqlite":
         file = connection.info.get("file")
         return clock.now() if file is None else float(file.now())
@@ -104,8 +132,9 @@ def time_of(connection: Connection) -> float:
 
 
 def as_events(rows: Sequence[Any]) -> list[ChainedEvent]:
-    """The events of many rows, all at once: a study has hundreds of thousands. What is not as it
-    should be is looked at row by row, to say what it is.
+    """Read the events of many rows at once, as a study has hundreds of thousands.
+
+    If something is not as it should be, the rows are read one by one, to say what it is.
     """
     if not rows:
         return []
@@ -140,6 +169,7 @@ def as_events(rows: Sequence[Any]) -> list[ChainedEvent]:
 
 
 def as_event(row: Any) -> ChainedEvent:
+    """Read the event of a row."""
     try:
         event, sealed = Event._make([*row[:6], json.loads(row[6]), row[7]]), row[8]
     except (TypeError, ValueError, RecursionError) as error:
@@ -171,8 +201,16 @@ def _unreadable(why: str) -> StoreError:
 
 
 class SqlTransaction:
-    """A study's events inside one transaction. first: the seal of its first event, which says whose
-    snapshots are of use.
+    """A study's events inside one transaction.
+
+    Parameters
+    ----------
+    connection : Connection
+        A connection inside a transaction.
+    study : int
+        Number of the study.
+    first : str
+        The seal of its first event, which says whose snapshots are of use.
     """
 
     def __init__(self, connection: Connection, study: int, first: str) -> None:
@@ -182,6 +220,15 @@ class SqlTransaction:
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
     ) -> list[ChainedEvent]:
+        """Return events in their order.
+
+        Parameters
+        ----------
+        after, before : int, optional
+            Return the events with after < seq < before.
+        round : int, optional
+            Return only the events of this round, and those of no round.
+        """
         with no_collecting():
             portions = self.iter_events(after, before, round)
             return [one for portion in portions for one in portion]
@@ -189,6 +236,10 @@ class SqlTransaction:
     def iter_events(
         self, after: int = 0, before: int | None = None, round: int | None = None
     ) -> Iterator[list[ChainedEvent]]:
+        """Return events some at a time, all as they are at one moment.
+
+        The parameters are those of `events`.
+        """
         where = {
             "study": self._study,
             "after": after,
@@ -201,6 +252,7 @@ class SqlTransaction:
         return map(as_events, rows.partitions(PORTION))
 
     def append(self, new: Sequence[ChainedEvent]) -> None:
+        """Store events at the end of the history."""
         rows = [
             {**one._asdict(), "study": self._study, "data": compact(one.data), "seal": sealed}
             for one, sealed, _ in new
@@ -208,6 +260,19 @@ class SqlTransaction:
         self._connection.execute(ADD, rows)
 
     def snapshot(self, sources: str) -> tuple[int, bytes] | None:
+        """Return the last snapshot.
+
+        Parameters
+        ----------
+        sources : str
+            A digest of the sources of the package.
+
+        Returns
+        -------
+        (int, bytes) or None
+            The number of the last event in the snapshot, and the snapshot; None if there is none
+            that these sources made and that is undamaged.
+        """
         query = select(snapshots.c.seq, snapshots.c.checksum, snapshots.c.body).where(
             snapshots.c.study == self._study
         )
@@ -219,6 +284,17 @@ class SqlTransaction:
         return (last.seq, last.body) if checksum(last.body) == last.checksum else None
 
     def save_snapshot(self, seq: int, sources: str, body: bytes) -> None:
+        """Store a snapshot in place of the last one.
+
+        Parameters
+        ----------
+        seq : int
+            Number of the last event in it.
+        sources : str
+            A digest of the sources of the package.
+        body : bytes
+            The snapshot.
+        """
         self._connection.execute(delete(snapshots).where(snapshots.c.study == self._study))
         row = {
             "study": self._study,
@@ -230,16 +306,18 @@ class SqlTransaction:
         self._connection.execute(insert(snapshots).values(row))
 
     def now(self) -> float:
-        """As it was when it was looked at first."""
+        """Return the time by the storage's clock, as it was at the first call."""
         if self._at is None:
             self._at = time_of(self._connection)
         return self._at
 
     def saved_response(self, key: str) -> tuple[str, Any] | None:
+        """Return the digest and the answer of the request under a key; None if there was none."""
         row = self._connection.execute(ANSWER, {"study": self._study, "key": key}).first()
         return None if row is None else (row.digest, json.loads(row.answer))
 
     def save_response(self, request: IdempotencyKey, answer: Any) -> None:
+        """Store the answer to a request."""
         row = {
             "study": self._study,
             "key": request.key,
@@ -250,6 +328,7 @@ class SqlTransaction:
         self._connection.execute(REMEMBER, row)
 
     def purge_responses(self) -> None:
+        """Delete the answers to requests that nobody repeats any more."""
         old = requests.c.at < self.now() - REMEMBERED
         self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 

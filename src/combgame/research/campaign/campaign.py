@@ -45,8 +45,19 @@ LEAST = 10  # runs of a configuration that is shown before it is complete
 
 @dataclass(frozen=True)
 class Campaign(CampaignSpec):
-    """A named list of configurations; `Campaign.cross` makes the usual one.
+    """A named list of configurations.
 
+    `Campaign.cross` makes the usual one: every rule on every problem.
+
+    Parameters
+    ----------
+    name : str
+        Name of the campaign.
+    configurations : tuple of Configuration
+        What is run; no two of them are the same.
+
+    Examples
+    --------
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     >>> five = cg.Instance("five", problem, (0.5, 0.4, 0.3, 0.2, 0.1))
@@ -69,8 +80,33 @@ class Campaign(CampaignSpec):
         max_rounds: int = 10**6,
         shuffle_arms: bool = False,
     ) -> "Campaign":
-        """Every rule on every problem with every threshold. rules: a list, or labels -> rules.
-        relabel: as in `simulate`.
+        """Combine every rule with every problem and every threshold.
+
+        Parameters
+        ----------
+        name : str
+            Name of the campaign.
+        problems : sequence of Instance
+            Problems with their means.
+        rules : sequence or mapping
+            Sampling rules, or rules by label.
+        delta : float or sequence of float
+            Error probabilities.
+        threshold : str, StoppingBase or sequence of these
+            Thresholds.
+        runs : int
+            Number of runs of each configuration.
+        seed : int
+            Seed of all runs.
+        max_rounds : int
+            Number of rounds after which a run is capped.
+        shuffle_arms : bool
+            Whether every run numbers the arms at random, as in `simulate`.
+
+        Returns
+        -------
+        Campaign
+            The campaign, of which nothing has run yet.
         """
         if not isinstance(problems, list | tuple) or not all(
             isinstance(one, Instance) for one in problems
@@ -101,7 +137,10 @@ class Campaign(CampaignSpec):
                 for label, rule in named.items():
                     shown = label if len(thresholds) == 1 else f"{label}, {word}"
                     if getattr(chosen := make_rule(rule), "track_regret", False):
-                        text = "{label}: track_regret=True is for cg.regret, a campaign stores no regret"
+                        text = (
+                            "{label}: track_regret=True is for cg.regret, a campaign stores no "
+                            "regret"
+                        )
                         raise InputError("record", text, remedy="leave it out", label=label)
                     own = brought(chosen, instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):
@@ -133,12 +172,31 @@ class Campaign(CampaignSpec):
     ) -> list[dict[str, Any]]:
         """Make every run that the campaign file does not hold yet, and report on all of them.
 
-        path: the campaign file, made if it is not there. jobs: processes on this machine; cluster:
-        a dask scheduler's address, or "local". The same call again goes on where the last one
-        ended, however it ended. progress: a bar on a terminal (False: never); True: elsewhere too,
-        in a notebook as a bar, in a file or a pipe as a line every half a minute. say: called with
-        a sentence on a damaged file that was mended, or on runs that other sources have made. mode:
-        who may read a new file, its owner alone (0o600), or its group too (0o640, 0o660).
+        However a call ended, the same call again goes on where it ended.
+
+        Parameters
+        ----------
+        path : str or Path
+            The campaign file, which is made if it is not there.
+        jobs : int
+            Number of processes on this machine.
+        cluster : str, optional
+            Address of a dask scheduler, or ``"local"``.
+        engine : str
+            The engine, as in `simulate`.
+        progress : bool, optional
+            Whether a bar is shown. By default it is shown on a terminal only; if True, also in a
+            notebook, and in a file or a pipe as a line every half minute.
+        say : callable, optional
+            Called with a sentence about a damaged file that was repaired, or about runs that
+            another version has made.
+        mode : int
+            Who may read a new file: its owner alone (0o600), or its group too (0o640, 0o660).
+
+        Returns
+        -------
+        list of dict
+            One line for every configuration and delta.
         """
         return run_campaign(
             self,
@@ -152,9 +210,24 @@ class Campaign(CampaignSpec):
         )
 
     def so_far(self, path: str | Path, least: int = LEAST) -> list[dict[str, Any]]:
-        """Report on the runs that a campaign file holds, and make none: the configurations that
-        have `least` of them, with as many as there are from the first on without a gap. (What comes
-        after a gap was made sooner than that, and so is rather short.)
+        """Report on the runs that a campaign file holds, without making any.
+
+        Parameters
+        ----------
+        path : str or Path
+            The campaign file.
+        least : int
+            Number of runs that a configuration must have to be reported.
+
+        Returns
+        -------
+        list of dict
+            One line for every configuration and delta.
+
+        Notes
+        -----
+        Of each configuration, the runs up to the first gap count. Runs after a gap were finished
+        before it was filled, so that short runs would be over-represented.
         """
         least = check_int("least", least, 1)
         store, _ = open_store(check_path("path", path))
@@ -179,8 +252,19 @@ class Campaign(CampaignSpec):
 
 
 def read_campaign(path: str | Path) -> Campaign:
-    """A campaign file (TOML); its problems stand in it, or in files of their own beside it. See
-    docs/campaigns.md.
+    """Read a campaign file (TOML).
+
+    Its problems are part of it, or in files of their own beside it: see docs/campaigns.md.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Campaign
+        The campaign, of which nothing has run yet.
     """
     path = check_path("path", path)
     root, data = Location(str(path)), read_toml(path)
@@ -255,6 +339,19 @@ def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:
 
 
 def resolve_instance(name: str, kind: str) -> InputError:
-    """Two with the same name; kind: how it is called, a name or a label."""
+    """Make the error about two parts of a campaign file with the same name.
+
+    Parameters
+    ----------
+    name : str
+        What both are called.
+    kind : str
+        ``"name"`` or ``"label"``.
+
+    Returns
+    -------
+    InputError
+        The error.
+    """
     text, remedy = "two are called {name!r}", "give one of them another {kind}"
     return InputError("same-name", text, remedy=remedy, name=name, kind=kind)

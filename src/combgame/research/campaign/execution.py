@@ -43,7 +43,31 @@ TRIES = 3  # a chunk that has cost so many workers their lives is not tried agai
 def run_chunk(
     configuration: Configuration, first: int, number: int, engine: str, sources: str
 ) -> RunChunk:
-    """Runs first .. first + number - 1, in whichever process this is."""
+    """Make some runs of a configuration, in whichever process this is.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is run.
+    first : int
+        Number of the first run.
+    number : int
+        Number of runs.
+    engine : str
+        The engine, as in `simulate`.
+    sources : str
+        The version of the package that the campaign was started with (see `here`).
+
+    Returns
+    -------
+    RunChunk
+        The finished runs.
+
+    Raises
+    ------
+    InputError
+        If this process has another version of the package.
+    """
     if sources != here():
         text = "worker {worker} has combgame {theirs}, but the campaign was started with {ours}"
         remedy, about = "install the same one everywhere", {"theirs": here(), "ours": sources}
@@ -68,20 +92,26 @@ def run_chunk(
 
 @cache
 def here() -> str:
-    """What makes the rows in this process: the version of the package, a digest of all its sources,
-    and what it computes with.
+    """Describe what makes the runs in this process.
+
+    Returns
+    -------
+    str
+        The version of the package, a digest of its sources, and the versions of what it computes
+        with.
     """
     used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
     return f"{__version__} ({digest()[:12]}; {used})"
 
 
 def worker() -> str:
+    """Return the machine and the process."""
     return f"{platform.node()}:{os.getpid()}"
 
 
 @lru_cache(maxsize=4)
 def _on_card(configuration: Configuration) -> CudaSimulation | None:
-    """The runs of a configuration on a card; None: its parts stay on the processor."""
+    """Prepare the runs of a configuration on a card; None if its parts cannot run there."""
     try:
         return CudaSimulation(configuration.runner(CARD), TEMPLATES)
     except EngineError as error:
@@ -109,7 +139,19 @@ def _row(result: RunResult, run: int, best: tuple[int, ...]) -> RunRow:
 
 @dataclass
 class ConfigurationProgress:
-    """What is left to do of a configuration."""
+    """What is left to do of a configuration.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is run.
+    missing : list of int
+        Numbers of the runs that are not handed out yet, in ascending order.
+    seconds : float, optional
+        Computing time of a run, once one has been made.
+    out : int
+        Number of runs that are handed out and not back yet.
+    """
 
     configuration: Configuration
     missing: list[int]  # ascending
@@ -117,14 +159,27 @@ class ConfigurationProgress:
     out: int = 0  # runs handed out and not back yet
 
     def ahead(self) -> float:
-        """Seconds of work that are left: what is nearly complete comes first, so that a campaign
-        which is stopped has as many complete configurations as can be.
+        """Return the number of seconds of work that are left.
+
+        What is nearly complete comes first, so that a campaign that is stopped has as many complete
+        configurations as possible.
         """
         return len(self.missing) * (self.seconds or 0.0)
 
     def cut(self, workers: int, card: bool = False) -> tuple[int, int]:
-        """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other
-        workers have none; on a card, as many as there are.
+        """Take the next chunk: consecutive runs that take about `CHUNK` seconds.
+
+        Parameters
+        ----------
+        workers : int
+            Number of workers; a chunk leaves work for all of them.
+        card : bool
+            Whether the runs are made on a card, which takes as many as there are.
+
+        Returns
+        -------
+        first, number : int
+            The first run of the chunk and the number of its runs.
         """
         most = PORTION if card else 1
         if self.seconds is not None and not card:
@@ -149,7 +204,25 @@ class ConfigurationProgress:
 
 @dataclass
 class Coordinator:
-    """Hands out chunks, stores what comes back, starts again what a dead worker had."""
+    """Hands out chunks, stores what comes back, and repeats what a dead worker had.
+
+    Parameters
+    ----------
+    store : Store
+        The campaign file.
+    pool : WorkerPool
+        The workers.
+    shares : list of ConfigurationProgress
+        What is left to do.
+    engine : str
+        The engine, as in `simulate`.
+    stored : callable
+        Called with every chunk that was stored and the number of seconds that are left.
+    tries : dict
+        How often the worker died, by key of the configuration and first run of the chunk.
+    suspects : list of tuple
+        Chunks that were out when a worker died; each is tried again alone.
+    """
 
     store: Store
     pool: WorkerPool
@@ -161,6 +234,7 @@ class Coordinator:
     suspects: list[tuple[ConfigurationProgress, int, int]] = field(default_factory=list)
 
     def run(self) -> None:
+        """Make all runs that are missing."""
         sources = here()
         pending: dict[Future[RunChunk], tuple[ConfigurationProgress, int, int]] = {}
         untried = [share for share in self.shares if share.missing]
@@ -226,8 +300,9 @@ class Coordinator:
             return failed
 
     def _take(self, future: Future[RunChunk], task: tuple[ConfigurationProgress, int, int]) -> bool:
-        """Store a finished chunk; False if its worker died, and then its runs are to be made
-        again.
+        """Store a finished chunk.
+
+        Returns False if its worker died; its runs are made again then.
         """
         share, first, number = task
         try:
@@ -298,8 +373,9 @@ def run_campaign(
     say: Callable[[str], None],
     mode: int,
 ) -> list[dict[str, Any]]:
-    """Make every run of a campaign that its file does not hold yet, and report on all: see
-    `Campaign.run`.
+    """Make every run of a campaign that its file does not hold yet, and report on all of them.
+
+    The parameters are those of `Campaign.run`.
     """
     with locked(path, mode):
         store, mended = open_store(path, campaign.name, mode)
@@ -336,8 +412,20 @@ def run_campaign(
 
 
 def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:
-    """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for
-    every delta; those stored are kept.
+    """Compute what the runs are compared with; what is stored already is kept.
+
+    Parameters
+    ----------
+    configurations : sequence of Configuration
+        The configurations.
+    store : Store
+        The campaign file.
+
+    Returns
+    -------
+    list of dict
+        For every configuration: the correct answer, the characteristic time 1/D_nu, and the lower
+        bound and the limit for every delta.
     """
     known = {row["key"]: row["reference"] for row in store.configurations()}
     times: dict[tuple[Problem, tuple[float, ...]], Complexity] = {}

@@ -1,6 +1,4 @@
-"""Who does the work: this process, joblib's processes, or a dask cluster; all of them as
-executors.
-"""
+"""Executors: this process, joblib's processes, or a dask cluster."""
 
 import os
 import threading
@@ -18,9 +16,10 @@ ANSWER = 20.0  # seconds in which a scheduler must answer; its workers may take 
 
 
 class InlineExecutor(Executor):
-    """Work in this process, when it is asked for."""
+    """An executor that works in this process, when a call is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Make the call at once."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -31,7 +30,17 @@ class InlineExecutor(Executor):
 
 @dataclass
 class WorkerPool:
-    """Workers, and a way to replace them when one has died."""
+    """Workers, and a way to replace them.
+
+    Parameters
+    ----------
+    workers : int
+        Number of workers.
+    executor : Executor
+        Hands calls to the workers.
+    renew : callable, optional
+        Makes another executor when a worker has died.
+    """
 
     workers: int
     executor: Executor
@@ -40,6 +49,15 @@ class WorkerPool:
 
 @contextmanager
 def open_pool(jobs: int, cluster: str | None) -> Iterator[WorkerPool]:
+    """Start workers, and stop them at the end of the context.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of processes on this machine; 1 is this process.
+    cluster : str, optional
+        Address of a dask scheduler, or ``"local"``.
+    """
     if cluster is not None:
         with _dask(jobs, cluster) as pool:
             yield pool
@@ -65,7 +83,10 @@ def open_pool(jobs: int, cluster: str | None) -> Iterator[WorkerPool]:
 
 
 def _ends_with(driver: int) -> None:
-    """Workers end with their driver, even if it is killed: nobody would store what they make."""
+    """End this worker with its driver, even if that is killed.
+
+    Nobody would store what it makes.
+    """
 
     def watch() -> None:
         while os.getppid() == driver:
@@ -78,7 +99,10 @@ def _ends_with(driver: int) -> None:
 
 @contextmanager
 def _dask(jobs: int, cluster: str) -> Iterator[WorkerPool]:
-    """A scheduler's address, or "local": a cluster of `jobs` processes on this machine."""
+    """Connect to a dask cluster.
+
+    cluster: address of a scheduler, or "local" for a cluster of `jobs` processes on this machine.
+    """
     try:
         from distributed import Client, LocalCluster
     except ImportError:

@@ -1,5 +1,6 @@
-"""One process at a time writes a campaign file: the lock beside it, which the system frees when the
-process dies.
+"""The lock beside a campaign file, so that one process at a time writes the file.
+
+The system frees it when the process dies.
 """
 
 import os
@@ -68,10 +69,11 @@ def holder(path: Path) -> str | None:
 
 
 def lock_path(path: Path) -> Path:
+    """Return the path of the lock of a campaign file."""
     return path.with_name(path.name + ".lock")
 
 
 def unusable(path: Path, error: OSError) -> StoreError:
-    """A file that the system does not let us read or write."""
+    """Make the error about a file that the system does not let us read or write."""
     text, remedy = "{path} cannot be used ({why})", "change the permissions, or name another file"
     return StoreError("no-access", text, remedy=remedy, path=str(path), why=error.strerror)

@@ -1,11 +1,10 @@
-"""What a campaign has shown so far: one line per configuration and delta, as a table for a
-terminal, CSV, Markdown or JSON.
+"""Report on a campaign: one line per configuration and delta, as a table, CSV, Markdown or JSON.
 
-Configurations of one file that have the same names and are different all the same, as after the
-means in a campaign file were edited.
+Configurations of one file may have the same names and differ all the same, for instance after the
+means in a campaign file were edited. They are told apart by their keys.
 
-While a campaign runs, a bar shows how far it is; in a file or a pipe, if that is asked for, a line
-every half a minute.
+While a campaign runs, a bar shows its progress; in a file or a pipe, a line every half minute if
+that is asked for.
 """
 
 import math
@@ -30,7 +29,24 @@ Stored = Callable[[RunChunk, float | None], None]  # a chunk is; about so many s
 
 @contextmanager
 def bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Stored]:
-    """Show a bar for a campaign of `runs` runs, of which `done` are stored."""
+    """Show a bar while a campaign runs.
+
+    Parameters
+    ----------
+    runs : int
+        Number of runs of the campaign.
+    done : int
+        Number of runs that are stored already.
+    name : str
+        Name of the campaign.
+    progress : bool, optional
+        Whether the bar is shown, as in `Campaign.run`.
+
+    Yields
+    ------
+    callable
+        To be called with every chunk that was stored and the number of seconds that are left.
+    """
     form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
     about = {"total": runs, "initial": done, "desc": escape_control(name), "bar_format": form}
     with _progress.bar(progress, postfix=TRYING, **about) as drawn:
@@ -48,8 +64,10 @@ def bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Stor
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Return a number of seconds as people say it.
 
+    Examples
+    --------
     >>> duration(3), duration(150), duration(7000)
     ('3 s', '2 min 30 s', '1 h 56 min')
     """
@@ -64,13 +82,24 @@ SHORT = 6  # characters of a key
 
 
 def disambiguate(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same, but where two lines of a report would look alike the label says which is which: by
-    the first characters of its key.
+    """Mark the labels of configurations that would look the same in a report.
 
+    Parameters
+    ----------
+    configurations : sequence of dict
+        Configurations, as `Store.configurations` returns them.
+
+    Returns
+    -------
+    list of dict
+        The same, with the first characters of the key in the labels that need it.
+
+    Examples
+    --------
     >>> how = {"threshold": "t", "seed": 0, "deltas": [0.1]}
     >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": how}
     >>> others = [{**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}]
-    >>> [c["label"] for c in marked([one, *others])]
+    >>> [c["label"] for c in disambiguate([one, *others])]
     ['lloo [1a2b3c]', 'lloo [5e6f7a]', 'ofw']
     """
     alike = {one["key"] for group in groups(configurations) for one in group}
@@ -81,11 +110,16 @@ def disambiguate(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any
 
 
 def mark(c: Mapping[str, Any]) -> str:
+    """Return the first characters of a configuration's key, in brackets."""
     return f"[{c['key'][:SHORT]}]"
 
 
 def groups(configurations: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Those that would share a line: the same names, threshold, seed and one of the deltas."""
+    """Group the configurations that would share a line of a report.
+
+    They have the same names, threshold and seed, and one of the deltas. Configurations that stand
+    alone are left out.
+    """
     lines: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for c in configurations:
         described = c["description"]
@@ -100,8 +134,19 @@ def groups(configurations: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]
 
 
 def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Message]:
-    """A sentence for each group: in what they differ, and when the last run of each was stored; of
-    many groups, the first.
+    """Describe each group of configurations that share a line.
+
+    Parameters
+    ----------
+    configurations : sequence of dict
+        Configurations, as `Store.configurations` returns them.
+    most : int
+        Number of groups that are described.
+
+    Returns
+    -------
+    list of Message
+        In what the configurations of a group differ, and when the last run of each was stored.
     """
     said, alike = [], groups(configurations)
     for group in alike[:most]:
@@ -124,6 +169,7 @@ def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Mes
 
 
 def stored(at: float | None) -> str:
+    """Return when the last run of a configuration was stored, in words."""
     if at is None:
         return "without runs"
     try:
@@ -133,8 +179,22 @@ def stored(at: float | None) -> str:
 
 
 def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
-    """Where two descriptions differ.
+    """Find the places in which two descriptions differ.
 
+    Parameters
+    ----------
+    one, other : any
+        Plain data.
+    place : str
+        Where the data are, in what contains them.
+
+    Yields
+    ------
+    str
+        A place.
+
+    Examples
+    --------
     >>> three, four = ({"seed": 0, "problem": {"actions": {"d": d}}} for d in (3, 4))
     >>> list(differing(three, four))
     ['problem.actions.d']
@@ -149,10 +209,20 @@ def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
 
 
 def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
-    """Per configuration and delta: rounds, errors with their exact 95 % interval, the bound, the
-    limit and the ratio to it.
+    """Summarise the stored runs.
 
-    wanted: only these configurations (their keys), and only so many runs of each.
+    Parameters
+    ----------
+    store : Store
+        The campaign file.
+    wanted : mapping, optional
+        Number of runs by key, to report on these configurations and on so many of their runs only.
+
+    Returns
+    -------
+    list of dict
+        For every configuration and delta: the rounds, the errors with their exact 95 % interval,
+        the lower bound, the limit, and the ratio to it.
     """
     configurations = [c for c in store.configurations() if wanted is None or c["key"] in wanted]
     if wanted is not None:
@@ -168,6 +238,17 @@ def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[s
 
 
 def line(c: dict[str, Any], rows: list[RunRow], k: int) -> dict[str, Any]:
+    """Summarise the runs of a configuration for one delta.
+
+    Parameters
+    ----------
+    c : dict
+        The configuration.
+    rows : list of RunRow
+        Its runs.
+    k : int
+        Index of the delta.
+    """
     described, reference = c["description"], c["reference"]
     stops, correct = (
         np.array([row.stops[k] for row in rows]),
@@ -204,8 +285,10 @@ def line(c: dict[str, Any], rows: list[RunRow], k: int) -> dict[str, Any]:
 
 
 def rows(store: Store) -> list[dict[str, Any]]:
-    """One line per run and delta. All but `seconds` is the same whatever engine, workers or order
-    made them.
+    """List the stored runs, one line per run and delta.
+
+    All columns but ``seconds`` and ``rounds_per_second`` are the same whatever engine, workers or
+    order made the runs.
     """
     lines = []
     for c in disambiguate(store.configurations()):
@@ -286,8 +369,23 @@ def show(
     without: Sequence[str] = (),
     below: Sequence[str] = (),
 ) -> str:
-    """A report in one of the formats; a table for people without some columns, and with more
-    sentences below it.
+    """Render a report.
+
+    Parameters
+    ----------
+    rows : list of dict
+        The report.
+    form : str
+        The format.
+    without : sequence of str
+        Columns that a table for people leaves out.
+    below : sequence of str
+        Sentences that stand below such a table.
+
+    Returns
+    -------
+    str
+        The report in this format.
     """
     columns = {name: column for name, column in COLUMNS.items() if name not in without}
     return rendered(rows, form, columns, 3, (EXPLANATION, *below))

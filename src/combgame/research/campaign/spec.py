@@ -1,5 +1,6 @@
-"""What a campaign is: problems x rules x thresholds, deltas, runs, one seed. A run's identity is a
-hash of what determines it.
+"""The specification of a campaign: problems x rules x thresholds, deltas, runs, one seed.
+
+A run is identified by a hash of what determines it.
 """
 
 import math
@@ -29,8 +30,20 @@ from ...stopping.base import StoppingBase
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem with means: what a run is played on. x: where it stands in a plot, such as its
-    number of arms. level_sd: as in `simulate`, where every play has a level of its own.
+    """A problem with its means.
+
+    Parameters
+    ----------
+    name : str
+        Name of the instance.
+    problem : Problem
+        The problem.
+    means : tuple of float
+        The true means of the arms.
+    x : float, optional
+        Position in a plot, such as the number of arms.
+    batch_sd : float
+        Standard deviation of the batch effects, as in `simulate`.
     """
 
     name: str
@@ -48,7 +61,7 @@ class Instance:
             )
         if not isinstance(self.problem, Problem):
             wrong = invalid_argument("problem", self.problem, "a Problem")
-            raise error_from(InputError, wrong.sentence.within(instance=self.name))
+            raise error_from(InputError, wrong.sentence.with_context(instance=self.name))
         object.__setattr__(
             self, "means", tuple(float(m) for m in self.problem.check_means(self.means))
         )
@@ -61,8 +74,30 @@ class Instance:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One rule on one instance with one threshold. `key` and a run's number determine the run,
-    wherever it is made.
+    """One rule on one instance with one threshold.
+
+    Its `key` and the number of a run determine the run, wherever it is made.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem and its means.
+    label : str
+        Name of the rule in reports.
+    rule : RuleBase
+        The sampling rule.
+    threshold : str or StoppingBase
+        The stopping rule.
+    deltas : tuple of float
+        Error probabilities.
+    max_rounds : int
+        Number of rounds after which a run is capped.
+    seed : int
+        Seed of all runs.
+    runs : int
+        Number of runs.
+    shuffle_arms : bool
+        Whether every run numbers the arms at random.
     """
 
     instance: Instance
@@ -77,8 +112,9 @@ class Configuration:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """Everything that determines its runs, as plain data. Names do not; how many runs there are
-        does not.
+        """What determines the runs, as plain data.
+
+        Names do not, and neither does the number of runs.
         """
         runner = self.runner()
         determines = {
@@ -108,9 +144,22 @@ class Configuration:
 
     @cached_property
     def key(self) -> str:
+        """The hash of the description."""
         return identity(self.description)
 
     def runner(self, engine: str = "auto") -> Runner:
+        """Prepare the runs.
+
+        Parameters
+        ----------
+        engine : str
+            The engine, as in `simulate`.
+
+        Returns
+        -------
+        Runner
+            Makes runs by their numbers.
+        """
         i = self.instance
         try:
             return Runner(
@@ -132,6 +181,7 @@ class Configuration:
 
 
 def label_of(rule: str | RuleBase) -> str:
+    """Return the name of a rule in reports."""
     return rule if isinstance(rule, str) else describe(rule)
 
 
@@ -163,5 +213,5 @@ class CampaignSpec:
 
     @property
     def runs(self) -> int:
-        """How many runs there are in all."""
+        """The number of runs of all configurations."""
         return sum(c.runs for c in self.configurations)
