@@ -181,11 +181,20 @@ def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreErr
     return StoreError("file-gone", text, remedy=advice.gone, where=where, stored=stored, copy=copy)
 
 
+# which versions wrote the formats that are refused, of studies and of campaigns
+WRITERS = {1: "a development version of 0.1 or 0.2", 2: "a development version of 0.2"}
+
+
 def other_version(where: str, theirs: int, ours: int) -> StoreError:
     """Return the error for a file of another version of the schema."""
-    text = "{where} was made by another version of combgame (schema {theirs}, here {ours})"
+    writer = WRITERS.get(theirs, "another version") if theirs < ours else "a later version"
+    text = (
+        "{where} was written by {writer} of combgame (format {theirs}, and this version has {ours})"
+    )
     remedy = "install that version, or name another file"
-    return StoreError("other-version", text, remedy=remedy, where=where, theirs=theirs, ours=ours)
+    return StoreError(
+        "other-version", text, remedy=remedy, where=where, writer=writer, theirs=theirs, ours=ours
+    )
 
 
 def foreign(where: str) -> StoreError:

@@ -14,11 +14,10 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA = 2  # a change of the tables is a new number, and a step in `UPGRADES`
-UPGRADES: dict[int, tuple[str, ...]] = {  # from this version to the next: the statements
-    # what was stored before says no version, and is sealed without one
-    1: ("ALTER TABLE combgame_events ADD COLUMN version VARCHAR(50) DEFAULT '' NOT NULL",),
-}
+# A change of the tables is a new number, and a step in `UPGRADES`. Numbers 1 and 2 were those of
+# development versions, whose files are refused.
+SCHEMA = 3
+UPGRADES: dict[int, tuple[str, ...]] = {}  # from a version to the next: the statements
 metadata = MetaData()
 schema = Table("combgame_schema", metadata, Column("version", Integer, primary_key=True))
 
@@ -39,7 +38,7 @@ events = Table(
         "seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False
     ),
     Column("kind", String(20), nullable=False),
-    Column("at", Float, nullable=False, key="timestamp"),
+    Column("timestamp", Float, nullable=False),
     Column("round", Integer),
     Column("client", Text),
     Column("reason", Text),

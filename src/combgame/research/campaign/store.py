@@ -46,7 +46,7 @@ from ...storage.sqlite import read_head
 from .lock import unusable
 from .spec import CampaignSpec
 
-MARK, SCHEMA = 0x43476D65, 1  # application_id ("CGme") and user_version of the file
+MARK, SCHEMA = 0x43476D65, 2  # application_id ("CGme") and user_version of the file
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 ADVICE = StorageAdvice(
     busy="run the same command again when it has finished: what was stored is kept",
