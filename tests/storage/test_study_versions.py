@@ -16,6 +16,7 @@ from combgame.lab import session, settings
 from combgame.lab.client._wire import decision_data, decision_from, status_data, status_from
 from combgame.lab.settings import StudySettings, running_version
 from combgame.storage import clock
+from combgame.storage.schema import SCHEMA
 from combgame.storage.sqlite import FileIdentity
 from tests.paths import ASSETS
 from tests.said import refused, says
@@ -298,7 +299,7 @@ def test_the_command_line_says_it_in_a_line(storage, runs):
     assert all(line.startswith("combgame: study 'study': 3 events") for line in others)
 
 
-# ---- files of older versions
+# ---- files of development versions
 
 OLD = ASSETS / "old" / "studies-schema-1.sql"
 
@@ -315,39 +316,14 @@ def old(url, request):
     return url
 
 
-def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old):
+def test_a_file_of_a_development_version_is_refused_in_one_sentence_and_stays_as_it_is(old):
+    """Releases will be read for ever; what was before the first one is not."""
     for _ in range(2):
-        with told(), cg.Study.open(old, "running") as made:
-            head = made.status.audit_hash
-            assert made.replay(head="10:bdebf734b7a4f29a").same, "as it was noted then"
-            assert made.events()[-1].version == "" and made.events()[3].reason is None
-            assert [one.id for one in made.pending] == [1, 3]
-            assert says(made.status.notes, "sources-changed", n=len(made.events()))
-    with told(), cg.Study.open(old, "running", client="ann") as made:
-        assert [one.id for one in made.ask(3)] == [1, 3, 5]
-        assert made.events()[-1].version == running_version()
-        made.tell(1, {0: 1.0})
-        assert made.replay(head=head).same
-    with told(), study(old, name="running", if_exists="resume") as made:
-        assert says(made.status.notes, "sources-changed", n=10)
-
-
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-def test_a_certificate_from_before_certificates_were_events_stays_given(old):
-    with told(), cg.Study.open(old, "done") as made:
-        assert made.state == "certified" and made.decision.rounds == 4 and made.decision.proved
-        assert made.status.n_late == 2 and made.ask(1) == []
-        with refused("certified-already", cg.StudyError):
-            made.stop("enough")
-        assert made.replay().same
-    with told(), cg.Study.open(old, "done") as made:
-        made.retract(1, "a typo")
-        assert made.state == "running"
-        made.ask(1)
-        with made._session.storage.connection(write=True) as connection:
-            connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
-    with refused("event-changed", cg.StoreError, event=2):  # it is sealed as it was
-        cg.Study.open(old, "done").replay()
+        with refused("other-version", cg.StoreError, theirs=1, ours=SCHEMA) as caught:
+            cg.Study.open(old, "running")
+        assert "a development version of 0.1 or 0.2 of combgame" in str(caught.value)
+        with refused("other-version", cg.StoreError, theirs=1):
+            study(old, name="new")
 
 
 # ---- sources of one version

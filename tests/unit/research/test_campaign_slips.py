@@ -113,7 +113,7 @@ def newer(path):
 PLACES = {
     "a text": (lambda path: path.write_text("hello, this is no database"), "not-a-campaign", {}),
     "a foreign file": (foreign, "foreign-file", {}),
-    "a newer file": (newer, "other-version", {"theirs": 99, "ours": 1}),
+    "a newer file": (newer, "other-version", {"theirs": 99, "ours": 2}),
     "a folder": (lambda path: path.mkdir(), "is-folder", {}),
     "no folder": (lambda path: path.parent.rmdir(), "no-folder", {}),
 }
