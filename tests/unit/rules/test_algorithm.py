@@ -87,7 +87,7 @@ def test_every_action_is_the_one_that_the_paper_would_play(name):
 
 
 def test_orders_say_what_they_need():
-    with refused("unknown", cg.UnknownNameError, kind="order", name="both"):
+    with refused("unknown", cg.UnknownNameError, kind="first_mover", name="both"):
         cg.CombGame(first_mover="both")
     with refused("no-learner-plays", cg.InputError):
         cg.CombGame(first_mover="nature", learner_per_answer=True)
