@@ -123,7 +123,8 @@ def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
         kernel = getattr(rule, "watched", rule)
         raise InputError(
             "full-for-ever",
-            "{kernel}.needs_resize() is still true after its arrays have been made larger {often} times",
+            "{kernel}.needs_resize() is still true after its arrays have been made larger {often} "
+            "times",
             remedy="let it return False where the next choose fits (always, if arrays never grow), "
             "and let the set-up's `resize` make them larger",
             kernel=type(kernel).__name__,

@@ -29,7 +29,8 @@ from ..problem import Problem
 from ..structures import StructureBase
 from .base import FixedBoundRule, RuleBase, describe
 
-# what a rule may read and must not write, in the order of `restore_if_written`: all but scratch arrays
+# what a rule may read and must not write, in the order of `restore_if_written`: all but scratch
+# arrays
 READ = (
     *(
         "stats.counts",
@@ -203,7 +204,8 @@ class CheckedBoundRule:
             except (TypeError, ValueError):
                 raise InputError(
                     "rule-verb",
-                    "{rule}: {kernel} has no method {verb} that can be called with {given} arguments",
+                    "{rule}: {kernel} has no method {verb} that can be called with {given} "
+                    "arguments",
                     remedy="a rule's kernel has choose(self, problem, stats, state, rng) and "
                     "needs_resize(self)",
                     rule=self.name,

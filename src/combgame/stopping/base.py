@@ -307,9 +307,9 @@ class StoppingBase(Description):
     validity: ClassVar[str] = ""
 
     def kernel(self, problem: ProblemLike, deltas: Floats) -> "Threshold | StoppingKernel":
-        """The verb `critical_value(t, which)`, beta(t, deltas[which]), which the generalised likelihood
-        ratio at the counts must exceed; or all verbs of `protocols.StoppingKernel`, for evidence of another
-        kind.
+        """The verb `critical_value(t, index)`, beta(t, deltas[index]), which the generalised
+        likelihood ratio at the counts must exceed; or all verbs of `protocols.StoppingKernel`, for
+        evidence of another kind.
         """
         raise InputError(
             "no-part",
@@ -337,7 +337,8 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     if not callable(getattr(kernel, "critical_value", None)):
         raise InputError(
             "no-level",
-            "threshold = {name}: {kernel} has no method critical_value, the verb of every threshold",
+            "threshold = {name}: {kernel} has no method critical_value, the verb of every "
+            "threshold",
             remedy="give it critical_value(self, t, index), which returns beta(t, deltas[index])",
             name=name,
             kernel=type(kernel).__name__,
@@ -379,10 +380,10 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     """With a level that is no number nothing can be compared."""
     return InputError(
         "level-not-a-number",
-        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold is one "
-        "number for every t from 0 on",
+        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold "
+        "is one number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
-        "is asked for its element [which]",
+        "is asked for its element [index]",
         name=name,
         kernel=type(kernel).__name__,
         t=t,

@@ -168,8 +168,8 @@ def check_rewards(
     rewards.check_arms(D)
     least, most = rewards.mean_range(D)
     assert (least < low).all() and (high < most).all(), (
-        f"means from {low} to {high} are tried, but mean_range() says [{least[0]}, {most[0]}]: give "
-        "check_rewards low and high inside."
+        f"means from {low} to {high} are tried, but mean_range() says [{least[0]}, {most[0]}]: "
+        "give check_rewards low and high inside."
     )
     bent = not_convex(rewards, D)
     assert bent is None, (
@@ -273,8 +273,8 @@ def _check_moves(
         )
         off, paid, rate = kernel.best_shift_with_gradient(x, w, slope, arm)
         assert _near(off, y - x, abs(x)) and _near(paid, w * kernel.divergence(x, y, arm), 1e-3), (
-            f"best_shift_with_gradient({x}, {w}, {slope}) says ({off}, {paid}), but best_shift goes by {y - x}, which costs "
-            f"{w * kernel.divergence(x, y, arm)}."
+            f"best_shift_with_gradient({x}, {w}, {slope}) says ({off}, {paid}), but best_shift "
+            f"goes by {y - x}, which costs {w * kernel.divergence(x, y, arm)}."
         )
         h = 1e-5 * max(abs(slope), 1e-3 * w)
         ahead, behind = (
@@ -283,8 +283,8 @@ def _check_moves(
         )
         if low < behind and ahead < high:
             assert abs((ahead - behind) / (2.0 * h) - rate) <= 1e-3 * rate + 1e-9, (
-                f"best_shift_with_gradient({x}, {w}, {slope}) says that y moves by {rate} per slope, but it moves by "
-                f"{(ahead - behind) / (2.0 * h)}."
+                f"best_shift_with_gradient({x}, {w}, {slope}) says that y moves by {rate} per "
+                f"slope, but it moves by {(ahead - behind) / (2.0 * h)}."
             )
     report.add("project, best_shift and best_shift_with_gradient, against a search", len(mean))
 
@@ -324,8 +324,8 @@ def _check_distances(
         costs[i, j] = wanted = _least(kernel, mean, weight, i, j, box)
         where = f"for arm {j} to overtake arm {i} at {mean.tolist()}, weights {weight.tolist()}"
         assert got <= wanted + CLOSE * abs(wanted) + 1e-12, (
-            f"transportation_cost is {got}, but {wanted} is enough {where}: what is too large stops runs too "
-            "early."
+            f"transportation_cost is {got}, but {wanted} is enough {where}: what is too large "
+            "stops runs too early."
         )
         assert got >= wanted - 1e-3 * abs(wanted) - 1e-9, (
             f"transportation_cost is {got}, but no less than {wanted} is needed {where}."
@@ -334,8 +334,8 @@ def _check_distances(
         if min(blurs) >= 0.0 and mean[i] > mean[j]:
             closed = (mean[i] - mean[j]) ** 2 / (2.0 * sum(blurs))
             assert closed <= wanted + CLOSE * abs(wanted) + 1e-12, (
-                f"quadratic_variance gives the distance {closed}, more than {wanted} {where}: return -1 where "
-                "distances have no closed form."
+                f"quadratic_variance gives the distance {closed}, more than {wanted} {where}: "
+                "return -1 where distances have no closed form."
             )
     value, cost, best = np.zeros(1), np.zeros(3), np.zeros(D)
     i = int(rng.integers(D))
@@ -343,15 +343,15 @@ def _check_distances(
     j = kernel.cheapest_challenger(mean, weight, i, best, value)
     least = min(costs[i, other] for other in range(D) if other != i)
     assert _near(value[0], least, 1e-3) and _near(costs[i, j], least, 1e-3), (
-        f"cheapest_challenger says that arm {j} overtakes arm {i} at the cost {value[0]}, but {least} is the "
-        f"least, at {mean.tolist()}, weights {weight.tolist()}."
+        f"cheapest_challenger says that arm {j} overtakes arm {i} at the cost {value[0]}, but "
+        f"{least} is the least, at {mean.tolist()}, weights {weight.tolist()}."
     )
     best[(i + 1) % D] = 1.0
     kernel.cheapest_exchange(mean, weight, best, cost)
     wanted = min(costs[a, b] for a in range(D) for b in range(D) if best[a] > best[b])
     assert _near(cost[2], wanted, 1e-3), (
-        f"cheapest_exchange says {cost.tolist()}, but the cheapest exchange costs {wanted}, at {mean.tolist()}, "
-        f"weights {weight.tolist()}."
+        f"cheapest_exchange says {cost.tolist()}, but the cheapest exchange costs {wanted}, at "
+        f"{mean.tolist()}, weights {weight.tolist()}."
     )
     report.add(
         "transportation_cost (and quadratic_variance), against a search for every pair of arms",

@@ -56,7 +56,7 @@ def check_structure(
        20 x  a sample is a set
         3 x  a set of the covering, which sees every arm that can be seen
         1 x  n_sets_bound, max_size and max_difference_bound are not too small for 15 sets
-       20 x  nearest_alternative is not above the distance of 14 others, and its rival is as far as that
+       20 x  nearest_alternative: not above the distance of 14 others, its rival is as far as that
        10 x  neighbourhood, for every set that is not the best
         1 x  runs interpreted only: compiled=True compares the engines, and compiles first
     """
@@ -114,8 +114,8 @@ def check_structure(
     for trial in range(trials if len(known) > 1 else 0):
         _check_nearest(structure, known, trial, rng)
         report.add(
-            f"nearest_alternative is not above the distance of {others:,} others, and its rival is as far as "
-            "that"
+            f"nearest_alternative: not above the distance of {others:,} others, its rival is as "
+            "far as that"
         )
     for _ in range(min(trials, 10) if len(sets) > 1 else 0):
         _check_exchange(structure, sets, rng)
@@ -179,8 +179,8 @@ def _check_nearest(
     for k in rng.permutation(len(others))[:MANY]:
         truth = against(rewards, mean, weight, best, arms, sign, vector(others[k], d), spare)
         assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
-            f"nearest_alternative returned {got}, but {others[k]} is at the distance {truth} {where}: it "
-            "must never return more than the distance to "
+            f"nearest_alternative returned {got}, but {others[k]} is at the distance {truth} "
+            f"{where}: it must never return more than the distance to "
             "the nearest set, because that is what stops a run."
         )
     if got < np.inf:
@@ -189,7 +189,8 @@ def _check_nearest(
         )
         truth = against(rewards, mean, weight, best, arms, sign, rival, spare)
         assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
-            f"nearest_alternative returned {got}, more than the distance {truth} to its own rival {where}."
+            f"nearest_alternative returned {got}, more than the distance {truth} to its own rival "
+            f"{where}."
         )
         assert truth == np.inf or (rival - best) @ alternative >= -1e-6, (
             f"nearest_alternative wrote the alternative {alternative.tolist()}, at which its rival "
@@ -219,8 +220,8 @@ def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: 
             toward = (apart <= (best != rows[i])).all(axis=1)
             fits &= toward & (apart.sum(axis=1) == 2) & (rows.sum(axis=1) == rows[i].sum())
         assert fits.any(), (
-            f"neighbourhood() says {claim}, but no set that is better than {sets[i]} differs from it "
-            f"like that, for the scores {score.tolist()} with the best set {arms_of(best)}: a "
+            f"neighbourhood() says {claim}, but no set that is better than {sets[i]} differs from "
+            f"it like that, for the scores {score.tolist()} with the best set {arms_of(best)}: a "
             "threshold would be too low."
         )
         differences = {row.tobytes() for row in apart[fits]}

@@ -387,7 +387,8 @@ def test_a_structure_whose_distance_is_too_large_is_found_out():
     check_structure(Own(), trials=20)
     check_structure(Own(0.3), trials=20)  # a lower bound is allowed
     too_far = r"nearest_alternative returned .* but \(.*\) is at the distance .* what stops a run"
-    for factor, words in ((3.0, too_far), (1.00001, too_far), (math.nan, "nearest_alternative returned nan")):
+    nan = "nearest_alternative returned nan"
+    for factor, words in ((3.0, too_far), (1.00001, too_far), (math.nan, nan)):
         with pytest.raises(AssertionError, match=words):
             check_structure(Own(factor), trials=20)
 
@@ -558,8 +559,8 @@ def test_every_part_of_a_user_is_a_condition():
 def test_several_conditions_say_whose_they_are():
     valid = label(cg.Problem(ORACLE, rewards=Claimed(1.0)), "gaussian")
     assert str(valid) == (
-        "proved if the argmax of the answers (Oracle) is right and the assumptions and the divergence "
-        "of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
+        "proved if the argmax of the answers (Oracle) is right and the assumptions and the "
+        "divergence of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
         "stated sigma; what Oracle and Claimed say of themselves is taken as it is "
         "(combgame.testing.check_structure tries Oracle); that the divergence is convex was looked "
         "at on a grid of means only"
@@ -596,7 +597,8 @@ def test_elimination_takes_the_list_of_sets_instead_of_the_nearest():
 
 def test_a_claim_about_differences_is_named_where_it_is_used():
     problem = cg.Problem(Claims(PAIRS, Neighbourhood(2, 4, True)), rewards=cg.Gaussian(1.0))
-    assert label(problem).label == "proved if its nearest_alternative and its neighbourhood are right"
+    said = "proved if its nearest_alternative and its neighbourhood are right"
+    assert label(problem).label == said
     assert label(problem, "gaussian").label == "proved if its nearest_alternative is right"
 
 

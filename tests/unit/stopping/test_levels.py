@@ -845,7 +845,8 @@ def test_levels_that_nobody_stated_are_pointed_out():
         assert "levels" in study.decision.headline.arguments
         assert "batch_effect=True" in str(study.decision.sentence)
     json.dumps(flagged[0].status.to_dict())
-    assert "Gaussian(batch_effect=True)" in str(opened(9.0, 0, rewards=cg.Gaussian()).status.batch_warning)
+    warning = opened(9.0, 0, rewards=cg.Gaussian()).status.batch_warning
+    assert "Gaussian(batch_effect=True)" in str(warning)
     for rewards in (cg.Gaussian(), cg.Gaussian(0.5)):
         for seed in range(12):  # what a status says of it, without its forecast
             state = state_of(opened(0.0, seed, rewards=rewards))
