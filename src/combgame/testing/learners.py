@@ -141,8 +141,8 @@ class LearnerHarness:
         )
         assert np.allclose(written, weights.arm_weights, rtol=0.0, atol=1e-9), (
             f"after {t} rounds act() wrote weights.arm_weights = {written.round(3).tolist()}, "
-            f"but the marginals of its weights are {weights.arm_weights.round(3).tolist()}: write these, "
-            "or leave `writes_all_weights` out, and the rule computes them."
+            f"but the marginals of its weights are {weights.arm_weights.round(3).tolist()}: write "
+            "these, or leave `writes_all_weights` out, and the rule computes them."
         )
 
     def update(self, learner: int, reward: Floats) -> None:

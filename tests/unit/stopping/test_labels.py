@@ -560,8 +560,8 @@ def test_several_conditions_say_whose_they_are():
     valid = label(cg.Problem(ORACLE, rewards=Claimed(1.0)), "gaussian")
     assert str(valid) == (
         "proved if the argmax of the answers (Oracle) is right and the assumptions and the "
-        "divergence of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
-        "stated sigma; what Oracle and Claimed say of themselves is taken as it is "
+        "divergence of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms "
+        "with the stated sigma; what Oracle and Claimed say of themselves is taken as it is "
         "(combgame.testing.check_structure tries Oracle); that the divergence is convex was looked "
         "at on a grid of means only"
     )
