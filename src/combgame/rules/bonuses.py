@@ -35,7 +35,7 @@ class TheoryBonus(NamedTuple):
 def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     """The bonus under which Theorem 3 holds, for any b > 0 and c > 0.
 
-    >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
+    >>> round(theory_bonus(b=1.0, c=0.5).bonus_at(1000), 4)
     23.897
     """
     return TheoryBonus(
