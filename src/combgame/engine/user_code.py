@@ -217,8 +217,8 @@ def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> Eng
     remedy = "arrays are as large as they were made: mend the index, or make them larger"
     if kinds and all(hasattr(kind, "act") and hasattr(kind, "update") for kind in kinds):
         remedy = (
-            "a learner's mixture has room for `LearnerBase.room(d, home)` actions: override it, or "
-            "mend the index"
+            "a learner's weights have room for `LearnerBase.initial_capacity(d, n)` actions: "
+            "override it, or mend the index"
         )
     return EngineError(
         CODE,

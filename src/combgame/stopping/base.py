@@ -369,7 +369,7 @@ class StoppingBase(Description):
         """
         raise InputError(
             "no-part",
-            "{stopping} has no method part(problem, deltas), which makes its part",
+            "{stopping} has no method kernel(problem, deltas), which makes its kernel",
             remedy="write one, as in docs/new-part.md",
             stopping=type(self).__name__,
         )
@@ -393,8 +393,9 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     if not callable(getattr(kernel, "critical_value", None)):
         raise InputError(
             "no-level",
-            "threshold = {name}: {kernel} has no method level, the verb of every threshold",
-            remedy="give it level(self, t, which), which returns beta(t, deltas[which])",
+            "threshold = {name}: {kernel} has no method critical_value, the verb of every "
+            "threshold",
+            remedy="give it critical_value(self, t, index), which returns beta(t, deltas[index])",
             name=name,
             kernel=type(kernel).__name__,
         )
@@ -438,7 +439,7 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
         "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold "
         "is one number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
-        "is asked for its element [which]",
+        "is asked for its element [index]",
         name=name,
         kernel=type(kernel).__name__,
         t=t,

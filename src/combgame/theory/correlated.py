@@ -194,7 +194,7 @@ class CorrelatedProblem:
         NearestAlternative
             The best answer, its nearest rival and the evidence between them.
         """
-        total = _definite("information", information, self.actions.d, of="nearest")
+        total = _definite("information", information, self.actions.d, of="nearest_alternative")
         return self._nearest(total, self._independent.check_vector(estimates, "estimates"))
 
     def _nearest(self, information: Floats, mean: Floats) -> NearestAlternative:

@@ -119,7 +119,7 @@ def test_every_play_is_that_of_the_twin():
     means = np.array([0.8, 0.5, 0.4, 0.3])
     information = problem.information
     for number in range(3):
-        watched = information.state(Watched)
+        watched = information.view(Watched)
         watched.taken = []
         problem.__dict__["information"] = watched  # in place of the cached one
         plays, last, answer = naive.correlated_plays(problem, means, 0.1, 5, number, 300)
@@ -169,7 +169,7 @@ def test_estimates_and_information_are_numbers_of_the_right_shape():
     good = problem.information.sum(axis=0)
     assert problem.nearest_alternative(good, [0.5, 0.2, 0.1]).best == (0,)
     for wrong in (np.eye(2), np.zeros((3, 3)), np.full((3, 3), math.nan), "x", None, [[1], [1, 2]]):
-        with refused("must-be", of="nearest", name="information"):
+        with refused("must-be", of="nearest_alternative", name="information"):
             problem.nearest_alternative(wrong, [0.5, 0.2, 0.1])
     calls = (
         lambda means: problem.nearest_alternative(good, means),
