@@ -60,7 +60,7 @@ def played(instance: instances.PublishedInstance, case: str, number: int) -> One
     run.advance(LAST)
     best = mine.problem.answers.argmax(means)
     answer = tuple(np.flatnonzero(run.recommended[0] > 0.5).tolist())
-    exact = cg.evidence(mine.problem, run.stats.mean, run.seen.counts, threshold="stylised").value
+    exact = cg.evidence(mine.problem, run.stats.mean, run.stats.counts, threshold="stylised").value
     return One(
         int(run.stopping_times[0]), answer == tuple(best), float(run.state.evidence[0]), exact
     )

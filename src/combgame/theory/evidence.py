@@ -195,14 +195,14 @@ def evidence(
     if known != (sigmas is None):
         raise InputError(
             "spreads-if-unknown",
-            "spreads, the sample standard deviations per arm, are for rewards whose sigma is not "
+            "sigmas, the sample standard deviations per arm, are for rewards whose sigma is not "
             "known, such as Gaussian(), and needed there; here the rewards are {rewards}",
             remedy="give one per arm, or leave them out",
             rewards=stated,
         )
-    scatter = problem.sigma() if known else problem.check_vector(sigmas, "spreads")
+    scatter = problem.sigma() if known else problem.check_vector(sigmas, "sigmas")
     if (scatter < 0.0).any():
-        raise invalid_argument("spreads", scatter.tolist(), "sample standard deviations, 0 or more")
+        raise invalid_argument("sigmas", scatter.tolist(), "sample standard deviations, 0 or more")
     mean, problem = problem.to_internal(mean), problem.as_maximisation
     order = order_of(
         problem, mean, weight, scatter

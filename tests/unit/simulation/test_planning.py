@@ -334,14 +334,14 @@ def test_what_cannot_be_planned_is_said_in_a_sentence():
         "jobs": 0,
         "max_rounds": 0,
         "seed": -1,
-        "shrink": 0.0,
+        "gap_scales": 0.0,
         "epsilon": -1.0,
         "delta": 1.5,
     }
     for name, value in must_be.items():
         with refused("must-be", name=name, value=value):
             cg.plan(PROBLEM, MEANS, **{name: value})
-    with refused("must-be", of="plan", name="shrink", value="half"):
+    with refused("must-be", of="plan", name="gap_scales", value="half"):
         cg.plan(PROBLEM, MEANS, gap_scales="half")
     with refused("must-be", of="plan", name="problem"):
         cg.plan(MEANS, PROBLEM)
@@ -379,7 +379,7 @@ def test_the_command_line_prints_the_same(tmp_path):
         "stylised",
         "--runs",
         "5",
-        "--shrink",
+        "--gap-scales",
         "1",
     ]
     expected = cg.plan(

@@ -70,7 +70,7 @@ class Campaign(CampaignSpec):
         shuffle_arms: bool = False,
     ) -> "Campaign":
         """Every rule on every problem with every threshold. rules: a list, or labels -> rules.
-        relabel: as in `simulate`.
+        shuffle_arms: as in `simulate`.
         """
         if not isinstance(problems, list | tuple) or not all(
             isinstance(one, Instance) for one in problems
