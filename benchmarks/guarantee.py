@@ -85,7 +85,7 @@ class Adversary(RuleBase):
         sign = np.zeros(truth.size)
         sign[list(order[1])] = 1.0
         sign[list(order[0])] -= 1.0
-        if not problem.answers.neighbourhood().most > 2 and len(order[0]) == 1:
+        if not problem.answers.neighbourhood().max_size > 2 and len(order[0]) == 1:
             sign = np.where(truth == truth.max(), -1.0, 1.0)  # any of the other arms will do
         return FixedBoundRule(
             AdversaryKernel(truth, sign, np.zeros(truth.size)),

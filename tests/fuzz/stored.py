@@ -108,7 +108,10 @@ def study_cells(rng: Random, folder: Path) -> Case:
     shutil.copyfile(whole("study"), path)
     table, columns = rng.choice(
         [
-            ("combgame_events", ["seq", "kind", "timestamp", "round", "client", "reason", "data", "seal"]),
+            (
+                "combgame_events",
+                ["seq", "kind", "timestamp", "round", "client", "reason", "data", "seal"],
+            ),
             ("combgame_studies", ["id", "name"]),
             ("combgame_snapshots", ["seq", "sources", "checksum", "body"]),
             ("combgame_schema", ["version"]),

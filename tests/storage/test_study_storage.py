@@ -602,10 +602,7 @@ def test_a_head_that_was_noted_shows_whether_events_were_removed(storage, often)
         )
         told = json.loads(study.export())
         assert (
-            told["head"]
-            == told["status"]["audit_hash"]
-            == told["decision"]["audit_hash"]
-            == head
+            told["head"] == told["status"]["audit_hash"] == told["decision"]["audit_hash"] == head
         )
         assert [row["seal"] for row in study.rows("event")][-1] == last
         before_that, chain = "", []

@@ -114,7 +114,9 @@ def test_conformance_checks_speak():
         check_learner(Greedy)
     with pytest.raises(AssertionError, match="no method kernel"):
         check_learner(NoKernel())
-    with pytest.raises(AssertionError, match=r"must have the parameters \(self, learner, weights\)"):
+    with pytest.raises(
+        AssertionError, match=r"must have the parameters \(self, learner, weights\)"
+    ):
         check_learner(Named(), rounds=20)
 
 

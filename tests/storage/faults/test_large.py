@@ -397,7 +397,9 @@ def test_a_whole_ledger_says_the_same_however_it_is_counted(url):
         quick.n_received == eager.n_received.tolist()
         and quick.n_requested == eager.n_requested.tolist()
     )
-    assert quick.total == eager.n_requested.sum() and quick.short == (eager.n_received < first).sum()
+    assert (
+        quick.total == eager.n_requested.sum() and quick.short == (eager.n_received < first).sum()
+    )
     for number, one in quick.records.items():
         assert one.weights == eager.records[number].weights
         assert one.steady == eager.records[number].steady

@@ -200,7 +200,10 @@ def test_a_problem_that_is_written_and_read_is_the_same(kind):
 def learners(draw):
     positive = st.floats(1.0, 1e6)
     geometry = st.builds(cg.PolytopeGeometry, positive, positive, positive, st.booleans())
-    doubling = {"initial_horizon": st.one_of(positive, st.integers(1, 500)), "horizon_factor": st.floats(1.1, 9.0)}
+    doubling = {
+        "initial_horizon": st.one_of(positive, st.integers(1, 500)),
+        "horizon_factor": st.floats(1.1, 9.0),
+    }
     return draw(
         st.one_of(
             st.builds(cg.LLOO, sparsify=st.booleans(), geometry=st.none() | geometry, **doubling),

@@ -365,7 +365,7 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
     setup = rule.bind(problem)
     run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.array(means), 0, 0)
     run.advance(len(run.start) + 260)
-    log, ledger = run.rule.learner.log, run.rule.ledger
+    log, ledger = run.rule.learner.log, run.rule.regret
     assert len(log) == 260
     total = sum(r for _, r in log)
     taken = sum(w @ r for w, r in log)

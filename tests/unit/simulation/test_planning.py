@@ -95,9 +95,9 @@ def test_the_runs_are_those_of_simulate(found):
 
 
 def test_smaller_gaps_take_their_inverse_square(found):
-    one, half = found.cases
-    assert half.complexity.time == pytest.approx(
-        4 * one.complexity.time, rel=1e-3
+    one, half = found.scenarios
+    assert half.complexity.characteristic_time == pytest.approx(
+        4 * one.complexity.characteristic_time, rel=1e-3
     ) and half.means.mean() == pytest.approx(0.325)
     first, last = (next(r for r in found.rows() if r["shrink"] == s) for s in (1.0, 0.5))
     assert 2.0 < last["mean"] / first["mean"] < 8.0
