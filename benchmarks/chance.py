@@ -78,7 +78,7 @@ def several():
 
 def said(study):
     """The chance that a study states now, and its answer."""
-    with study.moment() as now:
+    with study.view() as now:
         own = now._state
         best = own.monitor.told.view.leader
         return posterior_probability_best(
