@@ -123,7 +123,7 @@ def values(problem):
     d = problem.d
     counts, estimates = [5 + 7 * (a % 3) for a in range(d)], MEANS[:d]
     extra = (
-        {} if problem.rewards.variance_known else {"spreads": [0.1 + 0.01 * a for a in range(d)]}
+        {} if problem.rewards.variance_known else {"sigmas": [0.1 + 0.01 * a for a in range(d)]}
     )
     if problem.rewards == cg.Bernoulli():
         estimates = [round(x * n) / n for x, n in zip(estimates, counts, strict=True)]

@@ -266,7 +266,7 @@ class Problem(Description):
         ProblemKernel
             The kernels of the actions, answers and rewards.
         """
-        assert self.goal == "maximise", "a game is made of problem.maximised"
+        assert self.goal == "maximise", "kernels are made of problem.as_maximisation"
         answers, rewards = (
             self.answers.answer_kernel(),
             self.rewards.kernel(np.array(self.low), np.array(self.high)),

@@ -309,10 +309,10 @@ def combgame(
         else:
             mean = values / number
             best = max(answers, key=lambda s: sum(min(max(mean[a], low), high) for a in s))
-            learner = best if learner_per_answer else 0
-            if learner not in learners:
-                learners[learner] = learner()
-            player = learners[learner]
+            which = best if learner_per_answer else 0
+            if which not in learners:
+                learners[which] = learner()
+            player = learners[which]
             w = player.act()
             for s, x in w.items():
                 total[s] += x

@@ -357,9 +357,9 @@ class ThompsonTwin(Twin):
         rule = self.rule
         delta = rule.delta or self.delta
         level = math.log(12.0 * len(self.answers) ** 2 * self.t**2 / delta)
-        scale = math.sqrt(rule.width * level) / NormalDist().inv_cdf(1.0 - rule.q)
+        scale = math.sqrt(rule.posterior_scale * level) / NormalDist().inv_cdf(1.0 - rule.q)
         leads = {}
-        for _ in range(rule.samples or math.ceil(level / rule.q)):
+        for _ in range(rule.n_samples or math.ceil(level / rule.q)):
             drawn = [
                 m + scale * s / math.sqrt(n) * self.rng.standard_normal()
                 for m, s, n in zip(self.mean, self.sigma, self.counts, strict=True)

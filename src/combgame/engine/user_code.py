@@ -159,7 +159,7 @@ def _owned(place: UserCodeLocation | None, kinds: list[type]) -> UserCodeLocatio
 def _raised(place: UserCodeLocation, error: Exception) -> EngineError:
     text = "{method} raised {error}: line {line} of {file}"
     if place.kind is not None:
-        text = "{part}.{method} raised {error}: line {line} of {file}"
+        text = "{kernel}.{method} raised {error}: line {line} of {file}"
     said = f"{type(error).__name__} ({error})" if str(error) else type(error).__name__
     return EngineError(
         RAISED,
@@ -189,14 +189,14 @@ def _said(place: UserCodeLocation | None, kinds: list[type], reason: str) -> Eng
         text = "{method} reached outside an array: line {line} of {file}: {reason}"
         if kinds:
             named = [kinds[0].__name__]
-            text = "{part}.{method} reached outside an array: line {line} of {file}: {reason}"
+            text = "{kernel}.{method} reached outside an array: line {line} of {file}: {reason}"
     elif kinds:
-        text = "{part} reached outside an array ({reason})"
+        text = "{kernel} reached outside an array ({reason})"
     remedy = "arrays are as large as they were made: mend the index, or make them larger"
     if kinds and all(hasattr(kind, "act") and hasattr(kind, "update") for kind in kinds):
         remedy = (
-            "a learner's mixture has room for `LearnerBase.room(d, home)` actions: override it, or "
-            "mend the index"
+            "a learner's weights have room for `LearnerBase.initial_capacity(d, n)` actions: "
+            "override it, or mend the index"
         )
     return EngineError(
         CODE,

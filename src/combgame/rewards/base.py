@@ -129,9 +129,9 @@ def claimed_assumptions(rewards: RewardsBase) -> frozenset[Assumption]:
     several = isinstance(said, Collection) and not isinstance(said, str)
     if not several or not all(isinstance(one, Assumption) for one in said):
         raise invalid_argument(
-            f"{type(rewards).__name__}: licenses()",
+            f"{type(rewards).__name__}: assumptions()",
             said,
-            "a set of members of License, such as frozenset({{License.SUB_GAUSSIAN}})",
+            "a set of members of Assumption, such as frozenset({{Assumption.SUB_GAUSSIAN}})",
         )
     return frozenset(said)
 

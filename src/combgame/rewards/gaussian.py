@@ -409,7 +409,7 @@ class Gaussian(RewardsBase):
                         "supposed-differs",
                         "Gaussian: simulation_sigma has {one} for arm {first} and {other} for arm {arm}, "
                         "which share one sigma",
-                        remedy="suppose the same, or give shared=False",
+                        remedy="suppose the same, or give shared_sigma=False",
                         one=self.simulation_sigma[first],
                         first=first,
                         other=supposed,

@@ -86,10 +86,10 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
     raise unknown_name("start", start, STARTS)
 
 
-def check_start(of: str, start: object) -> None:
+def check_start(of: str, start: object, name: str = "start") -> None:
     """Say in a sentence that there is no such start."""
     if not isinstance(start, str) or start not in STARTS:
-        raise unknown_name("start", start, STARTS, of=of)
+        raise unknown_name(name, start, STARTS, of=of)
 
 
 def padded(sets: list[tuple[int, ...]]) -> Ints:

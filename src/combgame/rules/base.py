@@ -70,8 +70,8 @@ class RuleBase(Description):
     def bind(self, problem: ProblemLike) -> BoundRule:
         raise InputError(
             "no-setup",
-            "{rule} has no method setup(problem), which makes its part and its start",
-            remedy="write one that returns FixedSetup(part, start), as in docs/new-part.md",
+            "{rule} has no method bind(problem), which makes its kernel and its start",
+            remedy="write one that returns FixedBoundRule(kernel, start), as in docs/new-part.md",
             rule=type(self).__name__,
         )
 
@@ -123,7 +123,8 @@ def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
         kernel = getattr(rule, "watched", rule)
         raise InputError(
             "full-for-ever",
-            "{kernel}.full() is still true after its arrays have been made larger {often} times",
+            "{kernel}.needs_resize() is still true after its arrays have been made larger {often} "
+            "times",
             remedy="let it return False where the next choose fits (always, if arrays never grow), "
             "and let the set-up's `resize` make them larger",
             kernel=type(kernel).__name__,

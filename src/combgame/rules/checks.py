@@ -29,7 +29,8 @@ from ..problem import Problem
 from ..structures import StructureBase
 from .base import FixedBoundRule, RuleBase, describe
 
-# what a rule may read and must not write, in the order of `restore_if_written`: all but scratch arrays
+# what a rule may read and must not write, in the order of `restore_if_written`: all but scratch
+# arrays
 READ = (
     *(
         "stats.counts",
@@ -134,8 +135,8 @@ class CheckedBoundRule:
         if not callable(getattr(self.bound, "start_run", None)):
             raise InputError(
                 "setup-makes-no-rules",
-                "{rule}: setup(problem) returned {kind}, which has no method fresh",
-                remedy="return FixedSetup(part, start), as in docs/new-part.md",
+                "{rule}: bind(problem) returned {kind}, which has no method start_run",
+                remedy="return FixedBoundRule(kernel, start), as in docs/new-part.md",
                 rule=self.name,
                 kind=f"an object of the class {type(self.bound).__name__}",
             )
@@ -188,8 +189,8 @@ class CheckedBoundRule:
             raise InputError(
                 "rule-wrote-what-was-seen",
                 "{rule} wrote into {array} after {t:,} rounds",
-                remedy="write state.action alone, and use view.rival and view.alternative as you "
-                "like: nothing could be certified otherwise",
+                remedy="write state.action alone, and use state.rival and state.alternative_means "
+                "as you like: nothing could be certified otherwise",
                 rule=self.name,
                 array=READ[wrong - 1],
                 t=t,
@@ -203,8 +204,10 @@ class CheckedBoundRule:
             except (TypeError, ValueError):
                 raise InputError(
                     "rule-verb",
-                    "{rule}: {kernel} has no method {verb} that can be called with {given} arguments",
-                    remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
+                    "{rule}: {kernel} has no method {verb} that can be called with {given} "
+                    "arguments",
+                    remedy="a rule's kernel has choose(self, problem, stats, state, rng) and "
+                    "needs_resize(self)",
                     rule=self.name,
                     kernel=type(kernel).__name__,
                     verb=verb,
@@ -259,7 +262,7 @@ def playable(d: int, oracle: LinearOracle, arms: Sequence[int]) -> bool:
     itself.
 
     >>> from combgame import Subsets
-    >>> pairs = Subsets(4, 2).part()
+    >>> pairs = Subsets(4, 2).kernel()
     >>> playable(4, pairs, (0, 3)), playable(4, pairs, (0, 1, 3))
     (True, False)
     """
@@ -295,8 +298,8 @@ def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:
     return InputError(
         "rule-played-no-action",
         "{rule} played {n} arms together after {t:,} rounds, which is no action of {actions}",
-        remedy="write one of its sets to state.action, such as game.actions.argmax and "
-        "game.actions.sample write",
+        remedy="write one of its sets to state.action, such as problem.actions.argmax "
+        "and problem.actions.sample write",
         rule=rule,
         n=n,
         t=t,

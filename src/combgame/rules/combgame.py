@@ -347,7 +347,7 @@ class CombGame(RuleBase):
         if not isinstance(self.first_mover, str) or self.first_mover not in ORDERS:
             raise unknown_name("first_mover", self.first_mover, ORDERS, of="CombGame")
         if self.initialization is not None:
-            check_start("CombGame", self.initialization)
+            check_start("CombGame", self.initialization, "initialization")
         for name, value in (
             ("learner_per_answer", self.learner_per_answer),
             ("track_regret", self.track_regret),

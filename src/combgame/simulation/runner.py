@@ -539,7 +539,7 @@ def draw_permutation(
             "not-numbered",
             "{kernel} does not say how its arms are numbered anew, so they cannot be relabelled",
             remedy="say `symmetric = True` in a rule or learner that names no arm "
-            "(docs/new-part.md), give others the method `numbered` (docs/new-structure.md), or "
+            "(docs/new-part.md), give others the method `permuted` (docs/new-structure.md), or "
             "leave {shuffle_arms} out",
             kernel=str(rule if mine is not None or other is None else problem),
             shuffle_arms=OptionHint("shuffle_arms"),

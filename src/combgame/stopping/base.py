@@ -265,9 +265,9 @@ def with_conditions(stopping: Stopping, problem: ProblemLike) -> Validity:
             if len(verbs) > 2:
                 text = "its {verbs:and} are right"
         else:
-            text = "the {verbs:by  and the } of the {kernel} ({whose}) {number:is|are} right"
+            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
             if len(verbs) > 2:
-                text = "the {verbs:and} of the {kernel} ({whose}) are right"
+                text = "the {verbs:and} of the {part} ({whose}) are right"
         conditions.append(Message("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
     tried = list(dict.fromkeys(kind for kernel, kind in kinds.items() if kernel != "rewards"))
@@ -307,13 +307,13 @@ class StoppingBase(Description):
     validity: ClassVar[str] = ""
 
     def kernel(self, problem: ProblemLike, deltas: Floats) -> "Threshold | StoppingKernel":
-        """The verb `critical_value(t, which)`, beta(t, deltas[which]), which the generalised likelihood
-        ratio at the counts must exceed; or all verbs of `protocols.StoppingKernel`, for evidence of another
-        kind.
+        """The verb `critical_value(t, index)`, beta(t, deltas[index]), which the generalised
+        likelihood ratio at the counts must exceed; or all verbs of `protocols.StoppingKernel`, for
+        evidence of another kind.
         """
         raise InputError(
             "no-part",
-            "{stopping} has no method part(problem, deltas), which makes its part",
+            "{stopping} has no method kernel(problem, deltas), which makes its kernel",
             remedy="write one, as in docs/new-part.md",
             stopping=type(self).__name__,
         )
@@ -326,7 +326,7 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     >>> from combgame.stopping.glr import StylisedThreshold
     >>> class Mine(StoppingBase):
     ...     validity = "my Theorem 1"
-    ...     def part(self, problem, deltas):
+    ...     def kernel(self, problem, deltas):
     ...         return StylisedThreshold(deltas)
     >>> problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
     >>> print(own_stopping(Mine(), problem, [0.1]).validity)
@@ -337,8 +337,9 @@ def own_stopping(asked: StoppingBase, problem: ProblemLike, deltas: Sequence[flo
     if not callable(getattr(kernel, "critical_value", None)):
         raise InputError(
             "no-level",
-            "threshold = {name}: {kernel} has no method level, the verb of every threshold",
-            remedy="give it level(self, t, which), which returns beta(t, deltas[which])",
+            "threshold = {name}: {kernel} has no method critical_value, the verb of every "
+            "threshold",
+            remedy="give it critical_value(self, t, index), which returns beta(t, deltas[index])",
             name=name,
             kernel=type(kernel).__name__,
         )
@@ -379,10 +380,10 @@ def no_level(name: str, kernel: Any, t: int, index: int, did: str) -> InputError
     """With a level that is no number nothing can be compared."""
     return InputError(
         "level-not-a-number",
-        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold is one "
-        "number for every t from 0 on",
+        "threshold = {name}: {kernel}.critical_value(t={t}, index={index}) {did}, but a threshold "
+        "is one number for every t from 0 on",
         remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
-        "is asked for its element [which]",
+        "is asked for its element [index]",
         name=name,
         kernel=type(kernel).__name__,
         t=t,

@@ -52,7 +52,7 @@ def check_learner(
     >>> check_learner(Hedge(), rounds=30)
     Hedge() passes:
        30 x  weights that are a distribution over known actions, after rewards from 1e-8 to 1e8
-       30 x  mixture.arms are the marginals of the weights
+       30 x  weights.arm_weights are the marginals of the weights
        30 x  the action is one of all 15, and was observed
        30 x  nothing else was written, bit for bit
         1 x  runs interpreted only: compiled=True compares the engines, and compiles first
@@ -63,7 +63,7 @@ def check_learner(
     check_numbers("check_learner", seed, rounds=rounds)
     check_bool("compiled", compiled, of="check_learner")
     assert type(learner).kernel is not LearnerBase.kernel, (
-        f"{type(learner).__name__} has no method part(seating), which makes what learns."
+        f"{type(learner).__name__} has no method kernel(context), which makes what learns."
     )
     report, rng = CheckReport(named(learner)), np.random.default_rng(seed)
     harness = LearnerHarness(learner, 2, rng)
@@ -73,7 +73,7 @@ def check_learner(
             "weights that are a distribution over known actions, after rewards from 1e-8 to 1e8"
         )
         if learner.writes_all_weights:
-            report.add("mixture.arms are the marginals of the weights")
+            report.add("weights.arm_weights are the marginals of the weights")
         harness.update(t % 2, rng.exponential(size=D) * 10.0 ** rng.integers(-8, 9))
     rule = CombGame(learner)
     check_plays(rule, rounds, 0, report, compiled=compiled)
@@ -118,7 +118,7 @@ class LearnerHarness:
         n, capacity = int(weights.size[0]), self.context.capacity
         assert n <= capacity, (
             f"act() wrote {n} actions, but there is room for {capacity}: override "
-            "LearnerBase.room(d, home)."
+            "LearnerBase.initial_capacity(d, n)."
         )
         weight, ids = weights.values[:n], weights.ids[:n]
         assert n > 0 and np.all(weight >= 0.0) and abs(weight.sum() - 1.0) < 1e-9, (
@@ -140,9 +140,9 @@ class LearnerHarness:
             "`writes_all_weights` out."
         )
         assert np.allclose(written, weights.arm_weights, rtol=0.0, atol=1e-9), (
-            f"after {t} rounds act() wrote mixture.arms = {written.round(3).tolist()}, but the "
-            f"marginals of its weights are {weights.arm_weights.round(3).tolist()}: write these, "
-            "or leave `writes_all_weights` out, and the rule computes them."
+            f"after {t} rounds act() wrote weights.arm_weights = {written.round(3).tolist()}, "
+            f"but the marginals of its weights are {weights.arm_weights.round(3).tolist()}: write "
+            "these, or leave `writes_all_weights` out, and the rule computes them."
         )
 
     def update(self, learner: int, reward: Floats) -> None:

@@ -154,7 +154,7 @@ def check_rewards(
     >>> from combgame import Bernoulli
     >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
     Bernoulli() passes:
-        1 x  divergence: convex in its second argument, on a grid over range()
+        1 x  divergence: convex in its second argument, on a grid over mean_range()
        10 x  divergence: 0 at home, rising to both sides
     ...
         1 x  runs interpreted only: compiled=True compares the engines, and compiles first
@@ -168,16 +168,16 @@ def check_rewards(
     rewards.check_arms(D)
     least, most = rewards.mean_range(D)
     assert (least < low).all() and (high < most).all(), (
-        f"means from {low} to {high} are tried, but range() says [{least[0]}, {most[0]}]: give "
-        "check_rewards low and high inside."
+        f"means from {low} to {high} are tried, but mean_range() says [{least[0]}, {most[0]}]: "
+        "give check_rewards low and high inside."
     )
     bent = not_convex(rewards, D)
     assert bent is None, (
         f"divergence({bent[0]:g}, y) is not convex at y = {bent[1]:g}: where its slope is right it "
         "need not be least, so distances may be larger than what is enough, and runs stop too "
-        "early. It must be convex on all of range()."
+        "early. It must be convex on all of mean_range()."
     )
-    report.add("divergence: convex in its second argument, on a grid over range()")
+    report.add("divergence: convex in its second argument, on a grid over mean_range()")
     # bounds on the means that are active in some trials
     narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
     free, boxed = rewards.kernel(least, most), rewards.kernel(*narrow)
@@ -232,7 +232,7 @@ def _check_divergence(kernel: Any, mean: Floats, box: Floats, report: CheckRepor
                     f"{name}({x}, {level}) is {y}, on the wrong side."
                 )
     report.add("divergence: 0 at home, rising to both sides")
-    report.add("lower and upper: where the divergence is the level", 4 * len(mean))
+    report.add("kl_lcb and kl_ucb: where the divergence is the level", 4 * len(mean))
 
 
 def _search(cost: Any, low: float, high: float) -> float:
@@ -268,13 +268,13 @@ def _check_moves(
 
         best = _search(cost, low, high)
         assert cost(y) <= cost(best) + CLOSE * (abs(cost(best)) + abs(slope)), (
-            f"move({x}, {w}, {slope}) is {y}, but {best} is better for the bounds "
+            f"best_shift({x}, {w}, {slope}) is {y}, but {best} is better for the bounds "
             f"{box[arm].tolist()}."
         )
         off, paid, rate = kernel.best_shift_with_gradient(x, w, slope, arm)
         assert _near(off, y - x, abs(x)) and _near(paid, w * kernel.divergence(x, y, arm), 1e-3), (
-            f"step({x}, {w}, {slope}) says ({off}, {paid}), but move goes by {y - x}, which costs "
-            f"{w * kernel.divergence(x, y, arm)}."
+            f"best_shift_with_gradient({x}, {w}, {slope}) says ({off}, {paid}), but best_shift "
+            f"goes by {y - x}, which costs {w * kernel.divergence(x, y, arm)}."
         )
         h = 1e-5 * max(abs(slope), 1e-3 * w)
         ahead, behind = (
@@ -283,10 +283,10 @@ def _check_moves(
         )
         if low < behind and ahead < high:
             assert abs((ahead - behind) / (2.0 * h) - rate) <= 1e-3 * rate + 1e-9, (
-                f"step({x}, {w}, {slope}) says that y moves by {rate} per slope, but it moves by "
-                f"{(ahead - behind) / (2.0 * h)}."
+                f"best_shift_with_gradient({x}, {w}, {slope}) says that y moves by {rate} per "
+                f"slope, but it moves by {(ahead - behind) / (2.0 * h)}."
             )
-    report.add("project, move and step, against a search", len(mean))
+    report.add("project, best_shift and best_shift_with_gradient, against a search", len(mean))
 
 
 def _least(kernel: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
@@ -324,18 +324,18 @@ def _check_distances(
         costs[i, j] = wanted = _least(kernel, mean, weight, i, j, box)
         where = f"for arm {j} to overtake arm {i} at {mean.tolist()}, weights {weight.tolist()}"
         assert got <= wanted + CLOSE * abs(wanted) + 1e-12, (
-            f"distance is {got}, but {wanted} is enough {where}: what is too large stops runs too "
-            "early."
+            f"transportation_cost is {got}, but {wanted} is enough {where}: what is too large "
+            "stops runs too early."
         )
         assert got >= wanted - 1e-3 * abs(wanted) - 1e-9, (
-            f"distance is {got}, but no less than {wanted} is needed {where}."
+            f"transportation_cost is {got}, but no less than {wanted} is needed {where}."
         )
         blurs = kernel.quadratic_variance(weight[i], i), kernel.quadratic_variance(weight[j], j)
         if min(blurs) >= 0.0 and mean[i] > mean[j]:
             closed = (mean[i] - mean[j]) ** 2 / (2.0 * sum(blurs))
             assert closed <= wanted + CLOSE * abs(wanted) + 1e-12, (
-                f"blur gives the distance {closed}, more than {wanted} {where}: return -1 where "
-                "distances have no closed form."
+                f"quadratic_variance gives the distance {closed}, more than {wanted} {where}: "
+                "return -1 where distances have no closed form."
             )
     value, cost, best = np.zeros(1), np.zeros(3), np.zeros(D)
     i = int(rng.integers(D))
@@ -343,18 +343,21 @@ def _check_distances(
     j = kernel.cheapest_challenger(mean, weight, i, best, value)
     least = min(costs[i, other] for other in range(D) if other != i)
     assert _near(value[0], least, 1e-3) and _near(costs[i, j], least, 1e-3), (
-        f"closest says that arm {j} overtakes arm {i} at the cost {value[0]}, but {least} is the "
-        f"least, at {mean.tolist()}, weights {weight.tolist()}."
+        f"cheapest_challenger says that arm {j} overtakes arm {i} at the cost {value[0]}, but "
+        f"{least} is the least, at {mean.tolist()}, weights {weight.tolist()}."
     )
     best[(i + 1) % D] = 1.0
     kernel.cheapest_exchange(mean, weight, best, cost)
     wanted = min(costs[a, b] for a in range(D) for b in range(D) if best[a] > best[b])
     assert _near(cost[2], wanted, 1e-3), (
-        f"swap says {cost.tolist()}, but the cheapest exchange costs {wanted}, at {mean.tolist()}, "
-        f"weights {weight.tolist()}."
+        f"cheapest_exchange says {cost.tolist()}, but the cheapest exchange costs {wanted}, at "
+        f"{mean.tolist()}, weights {weight.tolist()}."
     )
-    report.add("distance (and blur), against a search for every pair of arms", len(costs))
-    report.add("closest and swap, against every pair")
+    report.add(
+        "transportation_cost (and quadratic_variance), against a search for every pair of arms",
+        len(costs),
+    )
+    report.add("cheapest_challenger and cheapest_exchange, against every pair")
 
 
 def _check_values(
@@ -364,7 +367,7 @@ def _check_values(
     drawn = np.array([kernel.draw(mean, arm, rng) for _ in range(DRAWN)])
     what, (bottom, top) = f"draw({mean}, {arm})", rewards.support(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
-        f"{what} returned values from {drawn.min()} to {drawn.max()}, but values() says "
+        f"{what} returned values from {drawn.min()} to {drawn.max()}, but support() says "
         f"[{bottom}, {top}]."
     )
     spread = float(drawn.std(ddof=1))
@@ -391,7 +394,7 @@ def _check_values(
             tilted = np.exp(pull / sigma[arm] * (drawn - mean))
             error = FAR * float(tilted.std()) / math.sqrt(DRAWN)
             assert tilted.mean() <= math.exp(0.5 * pull**2) + error, (
-                f"the values of {what} are not {sigma[arm]}-sub-Gaussian, as licenses() and "
-                "spread() say."
+                f"the values of {what} are not {sigma[arm]}-sub-Gaussian, as assumptions() and "
+                "sub_gaussian_scale() say."
             )
         report.add("the values drawn are sub-Gaussian with the stated spread", 4)

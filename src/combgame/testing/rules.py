@@ -76,7 +76,7 @@ def check_symmetric(
         assert off[arm] <= OFF + FAR * error[arm], (
             f"arm {arm} is in {usual[:, arm].mean():.0%} of the plays where it is called "
             f"{int(np.argsort(ranked)[arm])}, but in {other[:, arm].mean():.0%} of them where it "
-            f"is called {int(np.argsort(order)[arm])}: leave `symmetric` (or `numbered`) out of a "
+            f"is called {int(np.argsort(order)[arm])}: leave `symmetric` (or `permuted`) out of a "
             "rule that names arms, so that its runs keep the given numbers."
         )
         report.add(
@@ -202,7 +202,7 @@ def _check_answers(sim: Simulation, threshold: str, report: CheckReport) -> None
     assert not (sim.validity.proved and refuted(wrong, STOPPED, DELTA)), (
         f"{wrong} of {STOPPED} runs stopped with the wrong answer, at delta = {DELTA} and with the "
         f"proved threshold {threshold}, which holds whatever is played: that is no accident. Look "
-        "for what the rule writes: it may only write view.action."
+        "for what the rule writes: it may only write state.action."
     )
     report.add(
         f"a run to its end with {threshold}, delta = {DELTA}: {right} right, {wrong} wrong, "

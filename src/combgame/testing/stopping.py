@@ -129,8 +129,8 @@ def _check_levels(stopping: Stopping, report: CheckReport) -> None:
                 check_level(stopping.name, stopping.threshold, t, index)
         levels = [stopping.threshold.critical_value(t, index) for index in range(len(DELTAS))]
         assert levels == sorted(levels), (
-            f"level({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller delta "
-            "must not ask for less."
+            f"critical_value({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller "
+            "delta must not ask for less."
         )
         report.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
 

@@ -55,9 +55,9 @@ def check_structure(
        20 x  argmax is a set, and the best of 15, all there are
        20 x  a sample is a set
         3 x  a set of the covering, which sees every arm that can be seen
-        1 x  size_bound, largest and difference_bound are not too small for 15 sets
-       20 x  nearest is not above the distance of 14 others, and its rival is as far as that
-       10 x  exchange, for every set that is not the best
+        1 x  n_sets_bound, max_size and max_difference_bound are not too small for 15 sets
+       20 x  nearest_alternative: not above the distance of 14 others, its rival is as far as that
+       10 x  neighbourhood, for every set that is not the best
         1 x  runs interpreted only: compiled=True compares the engines, and compiles first
     """
     check_part("structure", structure, StructureBase, of="check_structure")
@@ -72,9 +72,9 @@ def check_structure(
     if sets:
         size = structure.n_sets()
         assert size is None or size == len(sets), (
-            f"size() says {size} but there are {len(sets)} sets."
+            f"n_sets() says {size} but there are {len(sets)} sets."
         )
-        assert len(set(sets)) == len(sets), "iterate() gives a set twice."
+        assert len(set(sets)) == len(sets), "__iter__() gives a set twice."
     met: set[tuple[int, ...]] = set()
     for _ in range(trials):
         score = rng.normal(size=structure.d) * 10.0 ** rng.integers(-3, 4)
@@ -108,18 +108,18 @@ def check_structure(
     known = sorted(set(sets) or met | set(structure.covering()))
     _check_sizes(structure, known)
     report.add(
-        f"size_bound, largest and difference_bound are not too small for {len(known):,} sets"
+        f"n_sets_bound, max_size and max_difference_bound are not too small for {len(known):,} sets"
     )
     others = min(len(known) - 1, MANY)
     for trial in range(trials if len(known) > 1 else 0):
         _check_nearest(structure, known, trial, rng)
         report.add(
-            f"nearest is not above the distance of {others:,} others, and its rival is as far as "
-            "that"
+            f"nearest_alternative: not above the distance of {others:,} others, its rival is as "
+            "far as that"
         )
     for _ in range(min(trials, 10) if len(sets) > 1 else 0):
         _check_exchange(structure, sets, rng)
-        report.add("exchange, for every set that is not the best")
+        report.add("neighbourhood, for every set that is not the best")
     if len(known) > 1:
         _check_run(structure, rng, report, compiled)
     report.show()
@@ -179,20 +179,21 @@ def _check_nearest(
     for k in rng.permutation(len(others))[:MANY]:
         truth = against(rewards, mean, weight, best, arms, sign, vector(others[k], d), spare)
         assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
-            f"nearest returned {got}, but {others[k]} is at the distance {truth} {where}: it "
-            "must never return more than the distance to "
+            f"nearest_alternative returned {got}, but {others[k]} is at the distance {truth} "
+            f"{where}: it must never return more than the distance to "
             "the nearest set, because that is what stops a run."
         )
     if got < np.inf:
         assert _member(structure, rival) and (rival != best).any(), (
-            f"nearest wrote the rival {arms_of(rival)}, no other set {where}."
+            f"nearest_alternative wrote the rival {arms_of(rival)}, no other set {where}."
         )
         truth = against(rewards, mean, weight, best, arms, sign, rival, spare)
         assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
-            f"nearest returned {got}, more than the distance {truth} to its own rival {where}."
+            f"nearest_alternative returned {got}, more than the distance {truth} to its own rival "
+            f"{where}."
         )
         assert truth == np.inf or (rival - best) @ alternative >= -1e-6, (
-            f"nearest wrote the alternative {alternative.tolist()}, at which its rival "
+            f"nearest_alternative wrote the alternative {alternative.tolist()}, at which its rival "
             f"{arms_of(rival)} is worse than the leader {where}."
         )
 
@@ -219,8 +220,8 @@ def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: 
             toward = (apart <= (best != rows[i])).all(axis=1)
             fits &= toward & (apart.sum(axis=1) == 2) & (rows.sum(axis=1) == rows[i].sum())
         assert fits.any(), (
-            f"exchange() says {claim}, but no set that is better than {sets[i]} differs from it "
-            f"like that, for the scores {score.tolist()} with the best set {arms_of(best)}: a "
+            f"neighbourhood() says {claim}, but no set that is better than {sets[i]} differs from "
+            f"it like that, for the scores {score.tolist()} with the best set {arms_of(best)}: a "
             "threshold would be too low."
         )
         differences = {row.tobytes() for row in apart[fits]}
@@ -228,7 +229,7 @@ def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: 
             covered |= differences
             least += 1
     assert claim.n_differences >= least, (
-        f"exchange() says {claim}, but the sets differ from better ones by at least {least} "
+        f"neighbourhood() says {claim}, but the sets differ from better ones by at least {least} "
         f"differences where {arms_of(best)} is the best: a threshold would be too low."
     )
 

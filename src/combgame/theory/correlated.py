@@ -132,7 +132,7 @@ class CorrelatedProblem:
 
     def nearest_alternative(self, information: Any, estimates: Any) -> NearestAlternative:
         """At V = `information`, such as counts times `self.information`: exact."""
-        total = _definite("information", information, self.actions.d, of="nearest")
+        total = _definite("information", information, self.actions.d, of="nearest_alternative")
         return self._nearest(total, self._independent.check_vector(estimates, "estimates"))
 
     def _nearest(self, information: Floats, mean: Floats) -> NearestAlternative:

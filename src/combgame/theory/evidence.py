@@ -139,7 +139,7 @@ def evidence(
     to measure next never depended on values that are not counted here. Instead of estimates and
     counts, a data frame of all values will do, with the columns arm and value, or a column per arm.
     An arm that was never
-    observed has the count 0, and any estimate. spreads: the sample standard deviations (with N -
+    observed has the count 0, and any estimate. sigmas: the sample standard deviations (with N -
     1), for `Gaussian()` and the like: each arm's own counts then, because what arms share may only
     be used by those who saw the values one by one, as a `Study` does. weights: instead of
     counts, numbers that need not be whole, such as an allocation (`complexity(...).allocation`);
@@ -161,7 +161,7 @@ def evidence(
         if not (counts is weights is sigmas is None):
             raise InputError(
                 "frame-says-all",
-                "a data frame of values says counts and spreads itself",
+                "a data frame of values says counts and sigmas itself",
                 remedy="leave them out",
             )
         estimates, counts, sigmas = totals(problem, estimates)
@@ -195,14 +195,14 @@ def evidence(
     if known != (sigmas is None):
         raise InputError(
             "spreads-if-unknown",
-            "spreads, the sample standard deviations per arm, are for rewards whose sigma is not "
+            "sigmas, the sample standard deviations per arm, are for rewards whose sigma is not "
             "known, such as Gaussian(), and needed there; here the rewards are {rewards}",
             remedy="give one per arm, or leave them out",
             rewards=stated,
         )
-    scatter = problem.sigma() if known else problem.check_vector(sigmas, "spreads")
+    scatter = problem.sigma() if known else problem.check_vector(sigmas, "sigmas")
     if (scatter < 0.0).any():
-        raise invalid_argument("spreads", scatter.tolist(), "sample standard deviations, 0 or more")
+        raise invalid_argument("sigmas", scatter.tolist(), "sample standard deviations, 0 or more")
     mean, problem = problem.to_internal(mean), problem.as_maximisation
     order = order_of(
         problem, mean, weight, scatter

@@ -35,7 +35,7 @@ def NAME(learner):
     return type(learner).__name__
 
 
-def learner(learner, actions=ACTIONS, room=2000, n_learners=1):
+def make_kernel(learner, actions=ACTIONS, room=2000, n_learners=1):
     """A learner at its beginning: its part, a catalogue, a mixture, the start's sets."""
     d = actions.d
     table = make_action_table(20_000, actions.max_size())
@@ -78,7 +78,7 @@ def rewards_of(t, arms, rng):
 
 @pytest.mark.parametrize("learner", PLAIN, ids=NAME)
 def test_learners_play_what_their_naive_twins_play(learner):
-    kernel, table, weights, sets = learner(learner)
+    kernel, table, weights, sets = make_kernel(learner)
     other, rng, structure = twin(learner, sets), np.random.default_rng(7), ACTIONS.kernel()
     for t in range(600):  # into the third doubling epoch
         mine, theirs = played(kernel, table, weights), other.act()
@@ -92,8 +92,8 @@ def test_learners_play_what_their_naive_twins_play(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
 def test_two_seats_do_not_touch_each_other(learner):
-    kernel, table, weights, _ = learner(learner, n_learners=2)
-    alone, its_catalogue, its_mixture, _ = learner(learner)
+    kernel, table, weights, _ = make_kernel(learner, n_learners=2)
+    alone, its_table, its_weights, _ = make_kernel(learner)
     rng, structure = np.random.default_rng(3), ACTIONS.kernel()
     for _ in range(220):
         reward = rng.exponential(size=D)
@@ -102,15 +102,15 @@ def test_two_seats_do_not_touch_each_other(learner):
         kernel.update(1, weights, table, structure, rng.exponential(size=D))
         kernel.act(0, weights)
         table.add_weights(weights)
-        alone.act(0, its_mixture)
-        its_catalogue.enter(its_mixture)
-        assert np.allclose(weights.arm_weights, its_mixture.arm_weights, atol=1e-9)
+        alone.act(0, its_weights)
+        its_table.add_weights(its_weights)
+        assert np.allclose(weights.arm_weights, its_weights.arm_weights, atol=1e-9)
         kernel.update(0, weights, table, structure, reward)
-        alone.update(0, its_mixture, its_catalogue, structure, reward)
+        alone.update(0, its_weights, its_table, structure, reward)
 
 
 def test_adahedge_keeps_the_regret_of_its_lemma():
-    kernel, table, weights, sets = learner(cg.AdaHedge())
+    kernel, table, weights, sets = make_kernel(cg.AdaHedge())
     rng, structure = np.random.default_rng(0), ACTIONS.kernel()
     gains, mine, spans = np.zeros(len(sets)), 0.0, []
     for _ in range(3000):
@@ -209,7 +209,7 @@ def rounds_with(kernel, table, weights, structure, rewards, worst):
 def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(learner):
     d, k, rounds = 12, 3, 100_000
     actions, rng = cg.Subsets(d, k), np.random.default_rng(5)
-    kernel, table, weights, _ = learner(learner, actions)
+    kernel, table, weights, _ = make_kernel(learner, actions)
     rewards = rng.exponential(size=(rounds, d)) * 10.0 ** rng.uniform(-12, 12, size=(rounds, 1))
     rewards[::7] = 0.0
     rewards[5::11, 0] = 1e15
@@ -318,9 +318,9 @@ def test_adahedge_follows_rewards_that_grow_by_any_factor():
     rng, sets = np.random.default_rng(1), ACTIONS.to_list()
     for name, scales in GROWING.items():
         rewards = [scale * rng.random(D) for scale in scales]
-        kernel, table, weights, _ = learner(cg.AdaHedge())
-        weights, gap = in_high_precision(sets, rewards)
-        for reward, expected in zip(rewards, weights, strict=True):
+        kernel, table, weights, _ = make_kernel(cg.AdaHedge())
+        exact, gap = in_high_precision(sets, rewards)
+        for reward, expected in zip(rewards, exact, strict=True):
             kernel.act(0, weights)
             found = weights.values[: len(sets)]
             assert np.allclose(found, expected, rtol=0.0, atol=1e-12), name

@@ -116,5 +116,5 @@ def test_a_run_that_meets_many_actions_at_once_grows():
 @pytest.mark.compiled
 def test_it_conforms_and_says_what_it_needs():
     check_learner(cg.SFTPL())
-    with refused("must-be", of="SFTPL", name="samples", value=0):
+    with refused("must-be", of="SFTPL", name="n_samples", value=0):
         cg.SFTPL(0)

@@ -169,7 +169,7 @@ def test_estimates_and_information_are_numbers_of_the_right_shape():
     good = problem.information.sum(axis=0)
     assert problem.nearest_alternative(good, [0.5, 0.2, 0.1]).best == (0,)
     for wrong in (np.eye(2), np.zeros((3, 3)), np.full((3, 3), math.nan), "x", None, [[1], [1, 2]]):
-        with refused("must-be", of="nearest", name="information"):
+        with refused("must-be", of="nearest_alternative", name="information"):
             problem.nearest_alternative(wrong, [0.5, 0.2, 0.1])
     calls = (
         lambda means: problem.nearest_alternative(good, means),

@@ -47,8 +47,8 @@ PLAYED = {  # all pairs of learner, bonus, seats and bounds
     "OFW per answer": ("OFW", "stylised", True, BOX, "learner"),
     "LLOO": ("LLOO", "stylised", False, BOX, "learner"),
     "LLOO per answer": ("LLOO", "theory", True, FREE, "learner"),
-    "LLOO, nobody first": ("LLOO", "stylised", False, FREE, "nobody"),
-    "AdaHedge, nobody first": ("AdaHedge", "stylised", False, FREE, "nobody"),
+    "LLOO, simultaneous": ("LLOO", "stylised", False, FREE, "simultaneous"),
+    "AdaHedge, simultaneous": ("AdaHedge", "stylised", False, FREE, "simultaneous"),
     "LLOO, nature first": ("LLOO", "stylised", False, FREE, "nature"),
 }
 
@@ -87,7 +87,7 @@ def test_every_action_is_the_one_that_the_paper_would_play(name):
 
 
 def test_orders_say_what_they_need():
-    with refused("unknown", cg.UnknownNameError, kind="order", name="both"):
+    with refused("unknown", cg.UnknownNameError, kind="first_mover", name="both"):
         cg.CombGame(first_mover="both")
     with refused("no-learner-plays", cg.InputError):
         cg.CombGame(first_mover="nature", learner_per_answer=True)
@@ -126,7 +126,7 @@ class Leader:
 
 class FollowTheLeader(LearnerBase):
     def kernel(self, context):
-        return Leader(context.centre.size, int(context.home[0]))
+        return Leader(context.initial_marginals.size, int(context.initial_actions[0]))
 
 
 def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():

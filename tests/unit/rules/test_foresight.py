@@ -89,7 +89,7 @@ def test_rivals_are_weighed_by_what_will_be_asked():
     """Charges are asked for when they are due, and are constants in between."""
     run = begun(150)
     rule, stats, state = run.rule, run.stats, run.state
-    rule.due[1] = 0
+    rule.penalty_schedule[1] = 0
     best = state.leader.copy()
     rule.choose(run.kernel, stats, state, run.rng)
     (i,), s = np.flatnonzero(best > 0.5), rule.scale[0]
@@ -97,10 +97,10 @@ def test_rivals_are_weighed_by_what_will_be_asked():
     for k in range(rule.used[0]):
         (j,) = set(rule.arms[k, :2].tolist()) - {i}
         assert rule.value[k] == pytest.approx(asked(stats, i, j, s) / s, rel=1e-9)
-    charge = rule.charge[: rule.used[0]].copy()
+    penalty = rule.penalty[: rule.used[0]].copy()
     run.advance(152)
-    assert (rule.leader == best).all() and rule.due[1] > 152
-    assert (rule.charge[: charge.size] == charge).all()
+    assert (rule.leader == best).all() and rule.penalty_schedule[1] > 152
+    assert (rule.penalty[: penalty.size] == penalty).all()
 
 
 def test_where_rivals_are_charged_alike_nothing_is_foreseen():
@@ -134,13 +134,13 @@ def test_where_rivals_are_charged_alike_nothing_is_foreseen():
     )
 
 
-@pytest.mark.parametrize(("kappa", "rounds"), [(2.0, 1500), (60.0, 500)])
-def test_rivals_that_are_left_out_would_change_no_bit(kappa, rounds, monkeypatch):
+@pytest.mark.parametrize(("sharpness", "rounds"), [(2.0, 1500), (60.0, 500)])
+def test_rivals_that_are_left_out_would_change_no_bit(sharpness, rounds, monkeypatch):
     problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
     means = np.array([0.7, 0.69, 0.5, 0.4, 0.3, 0.2])
 
     def scores():
-        rule = cg.FrankWolfe(sharpness=kappa, exploration=8.0)  # far arms are seen often
+        rule = cg.FrankWolfe(sharpness=sharpness, exploration=8.0)  # far arms are seen often
         run = Run(InitialState(problem, rule.bind(problem), NEVER, 1, "python"), means, 1, 0)
         rows, skipped = [], 0
         for t in range(3, rounds):
@@ -148,7 +148,7 @@ def test_rivals_that_are_left_out_would_change_no_bit(kappa, rounds, monkeypatch
             kernel, n = run.rule, run.rule.used[0]
             rows.append(kernel.score.copy())
             if n:
-                rate = kappa / math.sqrt(1.0 + t / 1e6)
+                rate = sharpness / math.sqrt(1.0 + t / 1e6)
                 bound = frank_wolfe.negligible_beyond(
                     kernel.value[:n].min(), rate, run.stats.counts, run.stats.effective_counts
                 )
@@ -156,7 +156,7 @@ def test_rivals_that_are_left_out_would_change_no_bit(kappa, rounds, monkeypatch
         return np.array(rows), skipped
 
     few, skipped = scores()
-    monkeypatch.setattr(frank_wolfe, "reach", lambda *arguments: math.inf)
+    monkeypatch.setattr(frank_wolfe, "negligible_beyond", lambda *arguments: math.inf)
     assert (few == scores()[0]).all()
     assert skipped > 100
 

@@ -147,12 +147,12 @@ def test_the_counts_follow_the_optimal_allocation():
 
 def test_wrong_options_are_refused():
     for name, value in (
-        ("kappa", 0.0),
-        ("slow", -1.0),
-        ("explore", math.inf),
-        ("kappa", "x"),
-        ("pool", 0),
-        ("pool", True),
+        ("sharpness", 0.0),
+        ("anneal_after", -1.0),
+        ("exploration", math.inf),
+        ("sharpness", "x"),
+        ("max_rivals", 0),
+        ("max_rivals", True),
     ):
         with refused("must-be", of="FrankWolfe", name=name, value=value):
             cg.FrankWolfe(**{name: value})

@@ -75,10 +75,10 @@ SLIPS = {
     1: ("rule-played-no-action", {"n": 6, "actions": "Subsets(6, 2)"}),
     2: ("rule-wrote-no-set", {}),
     3: ("rule-wrote-no-set", {}),
-    4: ("rule-wrote-what-was-seen", {"array": "seen.sums"}),
-    5: ("rule-wrote-what-was-seen", {"array": "seen.weighed"}),
-    6: ("rule-wrote-what-was-seen", {"array": "view.evidence"}),
-    7: ("rule-wrote-what-was-seen", {"array": "seen.mean"}),
+    4: ("rule-wrote-what-was-seen", {"array": "stats.sums"}),
+    5: ("rule-wrote-what-was-seen", {"array": "stats.weighted_sums"}),
+    6: ("rule-wrote-what-was-seen", {"array": "state.evidence"}),
+    7: ("rule-wrote-what-was-seen", {"array": "stats.mean"}),
 }
 
 
@@ -113,7 +113,7 @@ def test_nothing_false_comes_of_a_slip():
 
 
 class WritingPart:
-    """Writes into one array, of those that it gets, named like "seen.blocks.lead"."""
+    """Writes into one array, of those that it gets, named like "stats.batch.lead"."""
 
     def __init__(self, name):
         self.name = name
@@ -121,7 +121,7 @@ class WritingPart:
     def choose(self, problem, stats, state, rng):
         problem.actions.sample(rng, state.action)
         if stats.n_rounds[0] >= 6:
-            found = {"seen": stats, "view": state}
+            found = {"stats": stats, "state": state}
             first, *rest = self.name.split(".")
             array = found[first]
             for name in rest:
@@ -146,9 +146,9 @@ def test_whatever_a_rule_writes_of_what_was_seen_is_named():
         with refused("rule-wrote-what-was-seen", array=name):
             cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
     free = {"wanted", "awaited", "work", "order", "mark"}
-    fields = {f"seen.{name}" for name in Statistics._fields} - {"seen.blocks"}
-    fields |= {f"seen.blocks.{name}" for name in BatchEstimator._fields if name not in free}
-    assert {*READ} == {*fields, "view.best", "view.evidence"} and len(READ) == len({*READ})
+    fields = {f"stats.{name}" for name in Statistics._fields} - {"stats.batch"}
+    fields |= {f"stats.batch.{name}" for name in BatchEstimator._fields if name not in free}
+    assert {*READ} == {*fields, "state.leader", "state.evidence"} and len(READ) == len({*READ})
 
 
 class PlayingPart(NamedTuple):
@@ -266,7 +266,7 @@ def test_what_is_foreign_and_a_rule_with_slots_is_watched_too():
     assert foreign(Slotted()) and foreign({"a": Slotted()}) and foreign(frozenset([Slotted()]))
     assert foreign(a_run)
     assert not foreign(cg.CombGame(cg.LLOO(sparsify=False), tracking="D"))
-    with refused("rule-wrote-what-was-seen", array="seen.sums"):
+    with refused("rule-wrote-what-was-seen", array="stats.sums"):
         cg.simulate(PROBLEM, MEANS, rule=Slotted(), delta=1e-9, runs=1, engine="python")
 
 
@@ -320,7 +320,7 @@ WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, batch_effect=T
 
 def test_plays_of_a_block_cannot_be_chosen_by_its_values():
     """Of runs of this rule that were proved with delta = 0.05, all were wrong."""
-    with refused("rule-wrote-what-was-seen", array="seen.blocks.left"):
+    with refused("rule-wrote-what-was-seen", array="stats.batch.left"):
         cg.simulate(WELLS, [0.0, 0.05, -3.0], rule=Cheating(), delta=0.05, runs=2, engine="python")
     study = cg.Study(WELLS, rule=Cheating(), engine="python")
     for _ in range(12):
@@ -496,7 +496,7 @@ def test_arrays_are_not_made_larger_for_ever(engine):
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_what_a_rule_raises_is_said_with_its_line(engine):
-    said = {"part": "RaisingPart", "method": "choose", "error": "ValueError (boom)"}
+    said = {"kernel": "RaisingPart", "method": "choose", "error": "ValueError (boom)"}
     with refused("part-raised", cg.EngineError, **said) as caught:
         simulated(Makes(RaisingPart(20)), engine)
     assert caught.value.arguments["file"].endswith("test_guard.py")

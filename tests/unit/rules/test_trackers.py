@@ -95,13 +95,13 @@ def test_runs_keep_the_tracking_bounds(rule):
         run.advance(last)
         book = run.rule.table
         n = int(book.size[0])
-        lag = book.played[:n] - book.owed[:n]
+        lag = book.n_plays[:n] - book.cumulative_weight[:n]
         assert lag.max() <= 1 + 1e-9 and lag.min() >= -(35 - 1)
-        assert book.played[:n].sum() == last
-        assert book.owed[:n].sum() == pytest.approx(last, rel=1e-9)
+        assert book.n_plays[:n].sum() == last
+        assert book.cumulative_weight[:n].sum() == pytest.approx(last, rel=1e-9)
         per_arm = np.zeros(7)
         for i in range(n):
-            per_arm[book.members[i, : book.length[i]]] += book.played[i]
+            per_arm[book.arms[i, : book.sizes[i]]] += book.n_plays[i]
         assert np.array_equal(per_arm, run.stats.counts)
 
 
@@ -114,5 +114,5 @@ def test_the_sharper_bound_that_the_paper_quotes_is_not_for_this_form_of_trackin
     for last in range(100, 20_001, 100):
         run.advance(last)
         book = run.rule.table
-        least = min(least, float((book.played[:35] - book.owed[:35]).min()))
+        least = min(least, float((book.n_plays[:35] - book.cumulative_weight[:35]).min()))
     assert -34 <= least < -math.log(35)

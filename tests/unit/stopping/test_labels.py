@@ -123,7 +123,8 @@ class Poisson(RewardsBase):
 
 COUNTS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), Poisson())
 RIGHT = (
-    "its licenses, divergence, project, step, blur, closest, swap, distance, and estimate are right"
+    "its assumptions, divergence, project, best_shift_with_gradient, quadratic_variance, "
+    "cheapest_challenger, cheapest_exchange, transportation_cost, and update_variance are right"
 )
 
 
@@ -198,7 +199,7 @@ class Exponential(Poisson):
 
 def test_a_divergence_that_is_not_convex_proves_nothing():
     """With exponential values a distance of 7.31 was found where 6.29 is enough, and the label said
-    proved if its licenses and its divergence are right.
+    proved if its assumptions and its divergence are right.
     """
     means, weight = np.array([10.0, 0.01]), np.array([20.0, 0.07])
     kernel = Exponential().kernel(np.full(2, 1e-9), np.full(2, 1e6))
@@ -337,7 +338,7 @@ def test_a_study_of_unknown_rewards_says_that_its_answer_is_heuristic():
 def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
     for threshold in ("mixture", "gaussian", "gaussian-counts"):
         valid = label(cg.Problem(Own(), rewards=cg.Gaussian(1.0)), threshold)
-        assert valid.proved and valid.label == "proved if its nearest is right"
+        assert valid.proved and valid.label == "proved if its nearest_alternative is right"
         assert valid.reason.arguments["whose"] == "Own"
         assert str(valid).endswith(
             "what Own says of itself is taken as it is (combgame.testing.check_structure tries it)"
@@ -350,7 +351,7 @@ def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
     )  # only the answers' nearest alternative is used
     assert (
         label(played).label == "proved"
-        and label(played, "gaussian").label == "proved if its largest is right"
+        and label(played, "gaussian").label == "proved if its max_size is right"
     )
     for ours in (
         cg.Subsets(4, 2),
@@ -362,7 +363,7 @@ def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
 
 def test_the_condition_is_in_every_report(tmp_path):
     problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
-    said = "proved if its nearest is right"
+    said = "proved if its nearest_alternative is right"
     compared = cg.compare(
         problem, MEANS, threshold="proved", rules=["uniform"], delta=0.1, runs=2, engine="python"
     )
@@ -385,8 +386,9 @@ def test_the_condition_is_in_every_report(tmp_path):
 def test_a_structure_whose_distance_is_too_large_is_found_out():
     check_structure(Own(), trials=20)
     check_structure(Own(0.3), trials=20)  # a lower bound is allowed
-    too_far = r"nearest returned .* but \(.*\) is at the distance .* what stops a run"
-    for factor, words in ((3.0, too_far), (1.00001, too_far), (math.nan, "nearest returned nan")):
+    too_far = r"nearest_alternative returned .* but \(.*\) is at the distance .* what stops a run"
+    nan = "nearest_alternative returned nan"
+    for factor, words in ((3.0, too_far), (1.00001, too_far), (math.nan, nan)):
         with pytest.raises(AssertionError, match=words):
             check_structure(Own(factor), trials=20)
 
@@ -411,13 +413,13 @@ def test_a_wrong_rival_or_alternative_is_found_out():
         (WrongAlternative, "is worse than the leader"),
     ):
         wrong = Own()
-        wrong.part = lambda kernel=kernel, wrong=wrong: kernel(cg.Listed.kernel(wrong), 1.0)
+        wrong.kernel = lambda kernel=kernel, wrong=wrong: kernel(cg.Listed.kernel(wrong), 1.0)
         with pytest.raises(AssertionError, match=words):
             check_structure(wrong, trials=20)
 
 
 def test_numbers_that_would_make_a_threshold_too_low_are_found_out():
-    for name in ("n_sets_bound", "largest", "max_difference_bound"):
+    for name in ("n_sets_bound", "max_size", "max_difference_bound"):
         wrong = Own()
         setattr(wrong, name, lambda: 1)
         words = rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low"
@@ -455,7 +457,7 @@ def test_a_claim_about_differences_is_accepted_if_it_is_right():
         (PAIRS, Neighbourhood(2, 3, True), "at least 4 differences"),
         ([(0, 1), (2, 3), (0, 2)], Neighbourhood(4, 1, False), "at least 2 differences"),
     ):
-        too_low = f"(?s)exchange.*{words}.*threshold would be too low"
+        too_low = f"(?s)neighbourhood.*{words}.*threshold would be too low"
         with pytest.raises(AssertionError, match=too_low):
             check_structure(Claims(sets, claim), trials=10)
 
@@ -468,7 +470,7 @@ class Lying(cg.Oracle):
 def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
     check_structure(ORACLE, trials=20)
     lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
-    with pytest.raises(AssertionError, match="nearest returned"):
+    with pytest.raises(AssertionError, match="nearest_alternative returned"):
         check_structure(lying, trials=20)
 
 
@@ -524,7 +526,7 @@ def taken(problem, threshold="mixture", **options):
 
 
 def test_every_part_of_a_user_is_a_condition():
-    gaussian, near = cg.Gaussian(1.0), ("answers", "Own", "nearest")
+    gaussian, near = cg.Gaussian(1.0), ("answers", "Own", "nearest_alternative")
     argmax, claimed = ("answers", "Oracle", "argmax"), ("rewards", "Claimed")
     lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
     for problem, threshold, conditions in (
@@ -536,19 +538,19 @@ def test_every_part_of_a_user_is_a_condition():
         (
             cg.Problem(Own(), Own(), Stated(1.0)),
             "mixture",
-            [near, ("rewards", "Stated", "assumptions", "divergence", "spread")],
+            [near, ("rewards", "Stated", "assumptions", "divergence", "sub_gaussian_scale")],
         ),
         (
             cg.Problem(Own(), cg.Arms(4), Claimed(1.0)),
             "gaussian",
-            [("actions", "Own", "largest"), (*claimed, "assumptions", "divergence")],
+            [("actions", "Own", "max_size"), (*claimed, "assumptions", "divergence")],
         ),
         (cg.Problem(ORACLE, Own(), gaussian), "gaussian", [near, ("actions", "Oracle", "argmax")]),
         (cg.Problem(ORACLE, Own(), gaussian), "mixture", [near]),
         (  # an oracle with a nearest of its own
             cg.Problem(lying, rewards=gaussian),
             "gaussian",
-            [("answers", "Lying", "argmax", "nearest")],
+            [("answers", "Lying", "argmax", "nearest_alternative")],
         ),
     ):
         assert taken(problem, threshold) == conditions
@@ -557,9 +559,9 @@ def test_every_part_of_a_user_is_a_condition():
 def test_several_conditions_say_whose_they_are():
     valid = label(cg.Problem(ORACLE, rewards=Claimed(1.0)), "gaussian")
     assert str(valid) == (
-        "proved if the argmax of the answers (Oracle) is right and the licenses and the divergence "
-        "of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
-        "stated sigma; what Oracle and Claimed say of themselves is taken as it is "
+        "proved if the argmax of the answers (Oracle) is right and the assumptions and the "
+        "divergence of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms "
+        "with the stated sigma; what Oracle and Claimed say of themselves is taken as it is "
         "(combgame.testing.check_structure tries Oracle); that the divergence is convex was looked "
         "at on a grid of means only"
     )
@@ -568,13 +570,13 @@ def test_several_conditions_say_whose_they_are():
 def test_the_numbers_that_theorem_2_is_made_of_are_named():
     for answers, *verbs in (
         (Counted(), "n_sets_bound", "max_difference_bound"),
-        (Sized(), "size", "difference"),
-        (Wide(), "largest"),
+        (Sized(), "n_sets", "max_difference"),
+        (Wide(), "max_size"),
     ):
         problem = cg.Problem(answers, rewards=cg.Gaussian(1.0))
-        every = [("answers", type(answers).__name__, "nearest", *verbs)]
+        every = [("answers", type(answers).__name__, "nearest_alternative", *verbs)]
         # the others do without the actions' size
-        some = [every[0][:3]] if verbs == ["largest"] else every
+        some = [every[0][:3]] if verbs == ["max_size"] else every
         for threshold in ("gaussian", "sub-gaussian"):
             assert taken(problem, threshold) == every
         for threshold in ("mixture", "gaussian-counts"):
@@ -584,27 +586,28 @@ def test_the_numbers_that_theorem_2_is_made_of_are_named():
 
 def test_elimination_takes_the_list_of_sets_instead_of_the_nearest():
     problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
-    assert taken(problem, "gaussian", elimination="always") == [("answers", "Own", "sets")]
+    assert taken(problem, "gaussian", elimination="always") == [("answers", "Own", "to_list")]
     valid = stopping_of(cg.Uniform(), "gaussian", problem, [0.1], elimination="always").validity
-    assert valid.label == "proved if its sets are right"
+    assert valid.label == "proved if its to_list is right"
     counted = cg.Problem(Counted(), rewards=cg.Gaussian(1.0))
     assert taken(counted, "gaussian", elimination="always") == [
-        ("answers", "Counted", "sets", "n_sets_bound", "max_difference_bound")
+        ("answers", "Counted", "to_list", "n_sets_bound", "max_difference_bound")
     ]
 
 
 def test_a_claim_about_differences_is_named_where_it_is_used():
     problem = cg.Problem(Claims(PAIRS, Neighbourhood(2, 4, True)), rewards=cg.Gaussian(1.0))
-    assert label(problem).label == "proved if its nearest and its exchange are right"
-    assert label(problem, "gaussian").label == "proved if its nearest is right"
+    said = "proved if its nearest_alternative and its neighbourhood are right"
+    assert label(problem).label == said
+    assert label(problem, "gaussian").label == "proved if its nearest_alternative is right"
 
 
 def test_gcb_pe_says_what_its_radius_is_made_of():
     problem = cg.Problem(Own(), Wide(), Stated(1.0))
-    assert [one.arguments["verbs"] for one in label(problem, "proved", "gcb-pe").provided] == [
-        ["argmax", "largest"],
+    assert [one.arguments["verbs"] for one in label(problem, "proved", "gcb-pe").conditions] == [
+        ["argmax", "max_size"],
         ["covering"],
-        ["assumptions", "divergence", "spread"],
+        ["assumptions", "divergence", "sub_gaussian_scale"],
     ]
 
 
@@ -630,7 +633,7 @@ def test_licences_are_a_collection_of_members_and_nothing_else(monkeypatch):
     ):
         monkeypatch.setattr(Careless, "claim", claim)
         for threshold in ("mixture", "proved", "gaussian", "sub-gaussian"):
-            with refused("must-be", cg.InputError, name="Careless: licenses()"):
+            with refused("must-be", cg.InputError, name="Careless: assumptions()"):
                 label(problem, threshold)
     for kind in (set, frozenset, list, tuple):
         monkeypatch.setattr(Careless, "claim", kind([Assumption.GAUSSIAN]))
@@ -645,7 +648,7 @@ def test_a_claim_about_differences_that_is_not_tried_is_said_to_be_so():
     words = "but not an exchange of so many sets"
     for d, tried in ((20, False), (10, True)):
         problem = cg.Problem(Thousands(d, 5), rewards=cg.Gaussian(1.0))
-        assert taken(problem) == [("answers", "Thousands", "nearest", "exchange")]
+        assert taken(problem) == [("answers", "Thousands", "nearest_alternative", "neighbourhood")]
         assert (words not in str(label(problem))) is tried
         assert words not in str(label(problem, "gaussian"))  # which does without
 

@@ -29,7 +29,7 @@ from combgame.theory.confidence import _within, posterior_probability_best, with
 from tests.said import refused, says
 from tests.studies import state_of
 
-LEVEL = "per play"
+LEVEL = True
 
 
 def played(rng, d, plays, lift, n=None):
@@ -268,7 +268,7 @@ def test_what_cannot_be_compared_within_plays_is_refused():
 
 
 def test_what_levels_exclude_is_said():
-    with refused("must-be", InputError, name="level"):
+    with refused("must-be", InputError, name="batch_effect"):
         cg.Gaussian(1.0, batch_effect="per plate")
     for shared in (False, [[0, 1], [2]]):
         with refused("level-shared", InputError):
@@ -335,7 +335,7 @@ def test_files_hold_levels():
     data = {
         "actions": {"kind": "subsets", "arms": 4, "size": 2},
         "answers": {"kind": "arms"},
-        "rewards": {"kind": "gaussian", "sigma": 0.1, "level": LEVEL},
+        "rewards": {"kind": "gaussian", "sigma": 0.1, "batch_effect": LEVEL},
     }
     assert problem_from(data, "here")[0].rewards == cg.Gaussian(0.1, batch_effect=LEVEL)
 
@@ -390,7 +390,7 @@ def test_levels_do_not_matter_to_a_study():
         assert shaken.decision.evidence == pytest.approx(still.decision.evidence, abs=1e-6)
         assert says(shaken.decision.assumptions, "levels-cancel")
         assert shaken.replay().same and "rounds left" not in str(shaken.status)
-        assert shaken.status.levels is None  # they were stated
+        assert shaken.status.batch_warning is None  # they were stated
 
 
 def blocks_of(study):
@@ -472,7 +472,7 @@ def test_a_status_says_which_arms_cannot_be_compared_yet():
     for todo in study.ask(4):
         tell(todo)
     assert study.status.compared is None and "compared  " not in str(study.status)
-    assert study.status.settings["level"] == "per play"
+    assert study.status.settings["batch_effect"] is True
     assert "rounds with levels of their own" in str(study.status)
 
 
@@ -713,9 +713,9 @@ def test_a_study_takes_sigma_from_within_its_rounds():
     assert still.decision.certified and shaken.decision.answer == (0,)
     assert shaken.decision.rounds == still.decision.rounds
     assert shaken.decision.evidence == pytest.approx(still.decision.evidence, abs=1e-5)
-    noise = shaken.status.noise
-    assert noise.verdict == "not stated" and noise.degrees > 10
-    assert noise.observed == pytest.approx(0.4, rel=0.4)
+    noise = shaken.status.noise_check
+    assert noise.verdict == "not stated" and noise.dof > 10
+    assert noise.estimated_sigma == pytest.approx(0.4, rel=0.4)
     assert shaken.replay().same
     with refused("variance-hidden", InputError):
         study = cg.Study(problem)
@@ -730,7 +730,7 @@ def test_replicates_within_a_round_tell_of_sigma():
     blocks = state_of(study).history.stats.batch
     rounds = study.decision.rounds
     assert blocks.noise[1, 0] >= 6 * (rounds - 1)  # three arms, two degrees each
-    assert study.status.noise.observed == pytest.approx(0.4, rel=0.2)
+    assert study.status.noise_check.estimated_sigma == pytest.approx(0.4, rel=0.2)
 
 
 def test_a_stated_sigma_is_checked_within_rounds():
@@ -839,18 +839,19 @@ def opened(lift, seed, pulls=2, rewards=None):
 def test_levels_that_nobody_stated_are_pointed_out():
     flagged = [opened(1.5, seed) for seed in range(3)]
     for study in flagged:
-        assert study.status.levels.code == "level-unstated"
+        assert study.status.batch_warning.code == "level-unstated"
         assert "batch_effect=True" in str(study.status)
         study.stop("enough")
-        assert "levels" in study.decision.sentence.arguments
-        assert "batch_effect=True" in str(study.decision.sentence)
+        assert "levels" in study.decision.headline.arguments
+        assert "batch_effect=True" in str(study.decision.headline)
     json.dumps(flagged[0].status.to_dict())
-    assert "Gaussian(batch_effect=True)" in str(opened(9.0, 0, rewards=cg.Gaussian()).status.levels)
+    warning = opened(9.0, 0, rewards=cg.Gaussian()).status.batch_warning
+    assert "Gaussian(batch_effect=True)" in str(warning)
     for rewards in (cg.Gaussian(), cg.Gaussian(0.5)):
         for seed in range(12):  # what a status says of it, without its forecast
             state = state_of(opened(0.0, seed, rewards=rewards))
             assert batch_warning(state.monitor, state.policy.variance_components()) is None
-    assert opened(5.0, 0, pulls=1).status.levels is None  # a start without repetition
+    assert opened(5.0, 0, pulls=1).status.batch_warning is None  # a start without repetition
 
 
 def test_the_check_of_levels_has_its_level():

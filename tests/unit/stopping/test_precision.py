@@ -119,7 +119,7 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
 
     At sigma/|mean| = 3e-13 the old bound was wrong in 31 of 200 at delta = 0.05.
     """
-    options = {"rule": "uniform", "delta": 0.2, "threshold": "mixture", "ties": "run"}
+    options = {"rule": "uniform", "delta": 0.2, "threshold": "mixture", "on_tie": "run"}
     for ratio in (3e-13, 1e-9):
         problem = cg.Problem(
             cg.Arms(2), None, cg.Gaussian(simulation_sigma=ratio, shared_sigma=False)

@@ -229,7 +229,7 @@ def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
 def watched(problem, threshold, mean, counts, squares=None, epsilon=0.0, delta=0.1, largest=False):
     """largest: as where rivals are not known one by one, so that the largest fees are charged."""
     with (
-        patch.object(type(problem.answers), "rivals", lambda self: None)
+        patch.object(type(problem.answers), "union_bound", lambda self: None)
         if largest
         else nullcontext()
     ):
@@ -663,7 +663,7 @@ def test_evidence_with_unknown_variances():
     ).certified
     with refused("spreads-if-unknown", cg.InputError, rewards="Gaussian(shared_sigma=False)"):
         cg.evidence(problem, [1.0, 0.0], [3, 3])
-    with refused("must-be", cg.InputError, name="spreads", value=[-1.0, 1.0]):
+    with refused("must-be", cg.InputError, name="sigmas", value=[-1.0, 1.0]):
         cg.evidence(problem, [1.0, 0.0], [3, 3], sigmas=[-1, 1])
     coins = cg.Problem(cg.Arms(2), None, cg.Bernoulli())
     with refused("spreads-if-unknown", cg.InputError, rewards="Bernoulli()"):
@@ -725,7 +725,7 @@ def test_bad_input_is_said_in_a_sentence():
         cg.Gaussian(0.1, known=False)
     with refused("sigma-is-known", cg.InputError, sigma=0.1):
         cg.Gaussian(0.1, shared_sigma=False)
-    with refused("must-be", cg.InputError, of="Gaussian", name="shared", value=1):
+    with refused("must-be", cg.InputError, of="Gaussian", name="shared_sigma", value=1):
         cg.Gaussian(shared_sigma=1)
     with refused("every-arm-in-a-group", cg.InputError, arm=2, last=2):
         cg.Problem(cg.Arms(3), None, cg.Gaussian(shared_sigma=[[0, 1]]))

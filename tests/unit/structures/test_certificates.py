@@ -138,7 +138,7 @@ def largest_fees(make, *args, **options):
     """As where rivals are not known one by one: Theorem 1."""
     with ExitStack() as stack:
         for kind in (cg.Paths, cg.Matchings, cg.Listed):
-            stack.enter_context(patch.object(kind, "rivals", lambda self: None))
+            stack.enter_context(patch.object(kind, "union_bound", lambda self: None))
         return make(*args, **options)
 
 

@@ -194,8 +194,8 @@ def all_distances(rewards, sets, mean, weight, best, d):
 @given(data=st.data())
 @settings(max_examples=200)
 def test_nearest_alternatives_are_exact(kind, data):
-    """Against the distance to every answer (`Rewards.transportation_cost` is tested against a convex solver),
-    zero weights included.
+    """Against the distance to every answer (`RewardKernel.transportation_cost` is tested against a
+    convex solver), zero weights included.
     """
     family = data.draw(st.sampled_from(["gaussian", "bernoulli", "boxed"]))
     structure = data.draw(structures(kind))

@@ -57,7 +57,7 @@ class Table(cg.StoppingBase):
 
 @pytest.mark.compiled
 def test_a_threshold_is_an_object_with_arrays_in_both_engines():
-    how = {"threshold": Table(), "runs": 4, "delta": [0.1, 0.01], "relabel": True}
+    how = {"threshold": Table(), "runs": 4, "delta": [0.1, 0.01], "shuffle_arms": True}
     one, other = (cg.simulate(PROBLEM, MEANS, engine=e, **how) for e in ("python", "compiled"))
     assert (one.stopping_times == other.stopping_times).all() and (
         one.stopping_times[:, 0] < one.stopping_times[:, 1]
@@ -243,14 +243,14 @@ class LatePart(TablePart):
 
 
 @pytest.mark.parametrize(
-    ("part", "said"),
+    ("kernel", "said"),
     [
         (RisingPart, "a smaller delta must not ask for less"),
         pytest.param(NothingPart, "stopped with the wrong one", marks=pytest.mark.compiled),
-        (NanPart, r"NanPart\.level\(t=0, which=0\) returned nan, .*one number"),
-        (ArrayPart, r"ArrayPart\.level\(t=0, which=0\) returned array\(.*\[which\]"),
-        (LogPart, r"LogPart\.level\(t=0, which=0\) raised ValueError.* max\(t, 1\)"),
-        (LatePart, r"LatePart\.level\(t=\d+, which=1\) returned nan"),
+        (NanPart, r"NanPart\.critical_value\(t=0, index=0\) returned nan, .*one number"),
+        (ArrayPart, r"ArrayPart\.critical_value\(t=0, index=0\) returned array\(.*\[index\]"),
+        (LogPart, r"LogPart\.critical_value\(t=0, index=0\) raised ValueError.* max\(t, 1\)"),
+        (LatePart, r"LatePart\.critical_value\(t=\d+, index=1\) returned nan"),
     ],
 )
 def test_check_stopping_refutes(kernel, said):
@@ -260,10 +260,10 @@ def test_check_stopping_refutes(kernel, said):
 
 def test_a_level_that_is_no_number_is_refused_before_anything_is_played():
     for kernel in (NanPart, ArrayPart, LogPart):
-        about = {"part": kernel.__name__, "t": 0, "which": 0}
+        about = {"kernel": kernel.__name__, "t": 0, "index": 0}
         with refused("level-not-a-number", cg.InputError, **about) as caught:
             cg.simulate(PROBLEM, MEANS, threshold=Off(kernel), runs=1, engine="python")
-        assert "[which]" in caught.value.remedy
+        assert "[index]" in caught.value.remedy
         with refused("level-not-a-number", cg.InputError, kernel=kernel.__name__):
             cg.Study(PROBLEM, threshold=Off(kernel))
 
@@ -304,7 +304,7 @@ class WrongRulePart(NamedTuple):
         problem.actions.sample(rng, state.action)
         if self.kind == "action":
             state.action[:] = 1.0
-        elif self.kind == "best":
+        elif self.kind == "leader":
             state.leader[:] = 0.0
         else:
             getattr(stats, self.kind).flat[-1] += 1.0
@@ -316,13 +316,13 @@ class WrongRulePart(NamedTuple):
 def test_check_rule_refutes():
     for kind, said in (
         ("action", "which is no action of"),
-        ("counts", r"wrote into seen\.counts after \d rounds; write view\.action alone"),
-        ("sums", r"wrote into seen\.sums after \d rounds; write view\.action alone"),
-        ("mean", r"wrote into seen\.mean"),
-        ("feasible", r"wrote into seen\.feasible"),
-        ("clock", r"wrote into seen\.clock"),
-        ("weighed", r"wrote into seen\.weighed"),
-        ("best", r"wrote into view\.best"),
+        ("counts", r"wrote into stats\.counts after \d rounds; write state\.action alone"),
+        ("sums", r"wrote into stats\.sums after \d rounds; write state\.action alone"),
+        ("mean", r"wrote into stats\.mean"),
+        ("projected_mean", r"wrote into stats\.projected_mean"),
+        ("n_rounds", r"wrote into stats\.n_rounds"),
+        ("weighted_sums", r"wrote into stats\.weighted_sums"),
+        ("leader", r"wrote into state\.leader"),
     ):
         with pytest.raises(AssertionError, match=said):
             check_rule(Own(lambda _, kind=kind: WrongRulePart(kind)), rounds=10)
@@ -420,7 +420,7 @@ class Follows(cg.LearnerBase):
     sign: float = 1.0
 
     def kernel(self, context):
-        return LeaderPart(self.sign, context.number, self.writes_all_weights)
+        return LeaderPart(self.sign, context.n_actions, self.writes_all_weights)
 
 
 @dataclass(frozen=True)
@@ -432,7 +432,7 @@ def test_check_learner_refutes():
     for learner, said in (
         (Follows(-1.0), r"where \(0, 1\) is the best action, it got .* equal weights get"),
         (Follows(1.0), r"where \(0, 1\) and \(2, 3\) take turns, it got .* equal weights get"),
-        (Whole(), r"wrote mixture\.arms = \[0\.9, .* but the marginals of its weights are"),
+        (Whole(), r"wrote weights\.arm_weights = \[0\.9, .* but the marginals of its weights are"),
     ):
         with pytest.raises(AssertionError, match=said):
             check_learner(learner, rounds=10)
@@ -486,15 +486,15 @@ class SlantedPart(GaussianKernel):
 
 def test_check_rewards_refutes():
     for fault, said in (
-        ("divergence", "move|step|upper|lower|variance"),
+        ("divergence", "best_shift|kl_ucb|kl_lcb|variance"),
         ("draw", "have the mean"),
         ("last arm", r"draw\(0\.2, 3\) have the mean"),
         ("one arm", r"draw\(0\.2, 2\) are all 0\.2"),
         ("constant", r"draw\(0\.2, 3\) have the mean"),
         ("distance", "stops runs too early"),
-        ("closest", "closest says"),
+        ("closest", "cheapest_challenger says"),
         ("step", "per slope"),
-        ("upper", "upper"),
+        ("upper", "kl_ucb"),
     ):
         kind = type("Slanted", (SlantedPart,), {"fault": fault})
 
@@ -520,10 +520,10 @@ class Swapping(cg.Bernoulli):
 
 def test_check_rewards_refuses_arms_that_keep_their_place_under_other_numbers():
     with pytest.raises(
-        AssertionError, match=r"spread\(\) is .*, but .* with arm order\[i\] called"
+        AssertionError, match=r"sub_gaussian_scale\(\) is .*, but .* with arm order\[i\] called"
     ):
         check_rewards(Stuck((0.2, 0.3, 0.4, 0.5)), trials=1)
-    with pytest.raises(AssertionError, match=r"range\(\) is"):
+    with pytest.raises(AssertionError, match=r"mean_range\(\) is"):
         check_rewards(Swapping(), trials=1)
 
 

@@ -77,12 +77,12 @@ def _within(error: BaseException, outer: BaseException) -> bool:
 def _said(failure: CompileFailure) -> EngineError:
     code, reason = failure.function.__code__, _reason(failure.error)
     kernel, _, method = code.co_qualname.rpartition("<locals>.")[2].rpartition(".")
-    remedy = "mend it (docs/new-part.md has the rules for compiled parts), or use {python}"
+    remedy = "mend it (docs/new-part.md has the rules for compiled kernels), or use {python}"
     if reason.startswith(UNMARKED):
         remedy = "mark it with @jitable (from combgame.engine.protocols), or use {python}"
     text = "{method} cannot be compiled: line {line} of {file}: {reason}"
     if kernel:
-        text = "{part}.{method} cannot be compiled: line {line} of {file}: {reason}"
+        text = "{kernel}.{method} cannot be compiled: line {line} of {file}: {reason}"
     return EngineError(
         "not-compilable",
         text,
