@@ -122,9 +122,7 @@ def values(problem):
     """Evidence for given data, and the complexity."""
     d = problem.d
     counts, estimates = [5 + 7 * (a % 3) for a in range(d)], MEANS[:d]
-    extra = (
-        {} if problem.rewards.variance_known else {"sigmas": [0.1 + 0.01 * a for a in range(d)]}
-    )
+    extra = {} if problem.rewards.variance_known else {"sigmas": [0.1 + 0.01 * a for a in range(d)]}
     if problem.rewards == cg.Bernoulli():
         estimates = [round(x * n) / n for x, n in zip(estimates, counts, strict=True)]
     found = {}

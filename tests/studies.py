@@ -31,7 +31,7 @@ rewards = {kind = "gaussian", sigma = 0.1}
 
 
 def measure(round, rng, means=MEANS, sigma=0.1):
-    return {a: means[a] + sigma * rng.standard_normal() for a in round.left}
+    return {a: means[a] + sigma * rng.standard_normal() for a in round.remaining}
 
 
 def state_of(study):

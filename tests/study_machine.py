@@ -207,9 +207,9 @@ class Machine(RuleBasedStateMachine):
         history = state_of(self.study).history
         for arm in range(6):
             xs = self.naive.mean(arm)
-            assert history.seen.counts[arm] == len(xs) and history.seen.sums[arm] == pytest.approx(
-                sum(xs), abs=1e-9
-            )
+            assert history.stats.counts[arm] == len(xs) and history.stats.sums[
+                arm
+            ] == pytest.approx(sum(xs), abs=1e-9)
             for k, end in enumerate((min(xs, default=math.inf), max(xs, default=-math.inf))):
                 assert history.extremes[k, 0, arm] == end
                 assert not xs or (int(history.extremes[k, 2, arm]), arm) in {

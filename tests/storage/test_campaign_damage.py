@@ -30,7 +30,7 @@ def big(tmp_path_factory):
     """A campaign file of some hundred pages, and what its campaign reports."""
     path = tmp_path_factory.mktemp("big") / "a.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "work", made_up)
+        patch.setattr(execute, "run_chunk", made_up)
         found = MANY.run(path)
     assert path.stat().st_size > 200 * 4096
     return path, found, table(path)
@@ -39,7 +39,7 @@ def big(tmp_path_factory):
 @pytest.fixture
 def damaged(big, tmp_path, monkeypatch):
     """A copy that a test may damage."""
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     path = tmp_path / "a.db"
     shutil.copy(big[0], path)
     return path
@@ -56,7 +56,7 @@ def mended(path, whole, campaign=MANY):
         return made_up(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "work", counted)
+        patch.setattr(execute, "run_chunk", counted)
         assert unmeasured(campaign.run(path, say=said.append)) == unmeasured(whole[1])
     assert table(path) == whole[2]
     kept = campaign.runs - sum(numbers)
@@ -122,7 +122,7 @@ SMALL = tiny(runs=150)
 def small(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "a.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "work", made_up)
+        patch.setattr(execute, "run_chunk", made_up)
         found = SMALL.run(path)
     return path, found, table(path)
 
@@ -188,7 +188,7 @@ def test_a_file_of_which_little_is_left_is_made_anew(tmp_path, small):
 def test_a_configuration_that_is_missing_is_known_again_when_its_campaign_runs(
     damaged_small, small, monkeypatch
 ):
-    monkeypatch.delattr(execute, "work")  # nothing is made
+    monkeypatch.delattr(execute, "run_chunk")  # nothing is made
     with closing(sqlite3.connect(damaged_small)) as db:
         db.execute("DELETE FROM configurations WHERE label = 'ofw'")
         db.commit()
@@ -197,7 +197,7 @@ def test_a_configuration_that_is_missing_is_known_again_when_its_campaign_runs(
 
 def test_a_changed_byte_anywhere_changes_no_report(small, tmp_path, monkeypatch):
     """A byte in every so many; the head of the file is looked at below."""
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     data = small[0].read_bytes()
     for number, at in enumerate(range(100 + 1997, len(data), 1997 * 3)):
         folder = tmp_path / str(number)
@@ -214,7 +214,7 @@ def test_a_changed_byte_anywhere_changes_no_report(small, tmp_path, monkeypatch)
 
 
 def test_a_damaged_head_is_mended_or_refused_in_a_sentence(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     data = small[0].read_bytes()
     for at in range(0, 100, 3):
         folder = tmp_path / str(at)
@@ -232,7 +232,7 @@ def test_a_kill_while_mending_loses_nothing_and_a_file_that_is_damaged_again_kee
     damaged_small, small, monkeypatch
 ):
     """The mended file takes the place of the damaged one in one step."""
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     os.truncate(damaged_small, damaged_small.stat().st_size * 9 // 10)
     before = damaged_small.read_bytes()
 

@@ -89,13 +89,13 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
             self.db.execute("PRAGMA max_page_count = 40")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "work", made_up)
+        patch.setattr(execute, "run_chunk", made_up)
         patch.setattr(opening, "Store", Limited)
         with refused("disk-full", where=str(path)) as caught:
             campaign.run(path)
         assert "run the same command again" in caught.value.remedy
     kept = table(path)
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     campaign.run(path)
     after = table(path)
     whole = {(line["identity"], line["delta"]): line for line in after}
@@ -170,12 +170,12 @@ def test_a_file_that_is_gone_ends_the_campaign(tmp_path, monkeypatch):
             return made_up(*given)
 
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "work", work)
+            patch.setattr(execute, "run_chunk", work)
             with refused("file-gone", cg.StoreError, where=str(path), stored=False) as caught:
                 campaign.run(path)
         assert len(chunks) == 3 and "run the same command again" in caught.value.remedy
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "work", made_up)
+            patch.setattr(execute, "run_chunk", made_up)
             campaign.run(path)  # what is there now, or a new one
         assert count(path) == campaign.runs, how
 

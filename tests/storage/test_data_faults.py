@@ -75,7 +75,7 @@ study.status
 def work():
     while True:
         todo = study.ask()
-        study.tell(todo, dict.fromkeys(todo.left, 0.5))
+        study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
         told.append(todo.id)
 
 for _ in range(interrupts):
@@ -95,7 +95,7 @@ for _ in range(interrupts):
 print(json.dumps([locked, told]), flush=True)
 sys.stdin.read()  # it goes on living with its tracebacks
 todo = study.ask()
-study.tell(todo, dict.fromkeys(todo.left, 0.5))
+study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
 print(todo.id)
 """
 

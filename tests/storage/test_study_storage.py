@@ -162,7 +162,7 @@ def test_a_study_that_is_opened_calls_back_too_and_one_that_no_file_can_hold_is_
     heard = []
     pair = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
     cg.Study(pair, storage=storage, min_replicates=0).close()
-    calls = {f"on_{what}": heard.append for what in ("asked", "told", "certified")}
+    calls = {f"on_{what}": heard.append for what in ("ask", "tell", "certify")}
     with cg.Study.open(storage, **calls) as study:
         one, two = study.ask(2)
         study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
@@ -244,7 +244,7 @@ def child(client, rounds, ready):
     for k in range(rounds):
         todo = study.ask()
         say("asked", todo.id, todo.arms)
-        values = {a: random.random() for a in todo.left}
+        values = {a: random.random() for a in todo.remaining}
         study.tell(todo, values)
         say("told", todo.id, values)
         os.write(ready, b"!")
@@ -324,7 +324,7 @@ def check(study, heard):
     for one in told.values():
         for arm in one.data["values"]:
             counts[int(arm)] += 1
-    assert state_of(study).history.seen.counts.tolist() == counts.tolist()
+    assert state_of(study).history.stats.counts.tolist() == counts.tolist()
     assert sorted(one.id for one in study.pending) == sorted(set(asked) - set(told))
     return asked, told
 
@@ -590,18 +590,20 @@ def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(storage, often):
 
 def test_a_head_that_was_noted_shows_whether_events_were_removed(storage, often):
     with eight_rounds(storage) as study:
-        before = study.status.head
+        before = study.status.audit_hash
         study.stop("enough")
-        head = study.status.head
+        head = study.status.audit_hash
         number, last = head.split(":")
         assert (before.split(":")[0], number, len(last)) == ("17", "18", 16)
         assert (
-            study.decision.head == head
+            study.decision.audit_hash == head
             and head in str(study.decision)
             and head in str(study.status)
         )
         told = json.loads(study.export())
-        assert told["head"] == told["status"]["head"] == told["decision"]["head"] == head
+        assert (
+            told["head"] == told["status"]["audit_hash"] == told["decision"]["audit_hash"] == head
+        )
         assert [row["seal"] for row in study.rows("event")][-1] == last
         before_that, chain = "", []
         for event in told["events"]:  # anybody can add it up again

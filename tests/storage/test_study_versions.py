@@ -444,7 +444,7 @@ def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off,
         machines(here + off)
         with told(where), study(url, name="another") as made:
             made.ask()
-            assert [one.at for one in made.events()] == pytest.approx([here] * 2, abs=60)
+            assert [one.timestamp for one in made.events()] == pytest.approx([here] * 2, abs=60)
 
 
 def test_a_lease_ends_by_the_clock_of_the_storage_and_holds_at_most_twice_as_long_if_it_is_set_back(
@@ -491,7 +491,7 @@ def test_a_pause_is_no_clock_that_is_ahead_and_less_than_a_minute_is_not_told(st
     machines(START - 59, START)
     with told(), study(storage) as made:
         made.ask()
-        assert made.events()[-1].at == START
+        assert made.events()[-1].timestamp == START
     machines(START + 1e6, START + 1e6)
     with told(), cg.Study.open(storage) as made:
         made.ask()

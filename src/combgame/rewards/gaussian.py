@@ -273,7 +273,7 @@ LEAN = 2.0  # values, of `GaussianKernel.lean`, where each arm has its own sigma
 
 
 def _without_known(kind: Any) -> Any:
-    """`variance_known` was an argument once."""
+    """`known` was an argument once."""
     begin = kind.__init__
 
     @wraps(begin)
@@ -301,10 +301,10 @@ def no_longer_known() -> InputError:
 class Gaussian(RewardsBase):
     """Gaussian rewards; `sigma` is one standard deviation, or one per arm, in order or by name.
 
-    Without a sigma it is not known, and taken from the data. shared: True, one sigma for all arms;
-    False, each arm has its own; or groups of arms, [[0, 1], [2, 3]] or {"left": [0, 1], "right":
-    [2, 3]}, with one sigma each. supposed: the sigma (or one per arm) with which simulations draw
-    and plans reckon then; nothing else depends on it.
+    Without a sigma it is not known, and taken from the data. shared_sigma: True, one sigma for all
+    arms; False, each arm has its own; or groups of arms, [[0, 1], [2, 3]] or {"left": [0, 1],
+    "right": [2, 3]}, with one sigma each. simulation_sigma: the sigma (or one per arm) with which
+    simulations draw and plans reckon then; nothing else depends on it.
 
     >>> Gaussian(0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False)
     (Gaussian(sigma=0.1), Gaussian(), Gaussian(simulation_sigma=0.15), Gaussian(shared_sigma=False))

@@ -35,7 +35,7 @@ class TheoryBonus(NamedTuple):
 def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     """The bonus under which Theorem 3 holds, for any b > 0 and c > 0.
 
-    >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
+    >>> round(theory_bonus(b=1.0, c=0.5).bonus_at(1000), 4)
     23.897
     """
     return TheoryBonus(
@@ -48,7 +48,7 @@ def make_bonus(bonus: str | ExplorationBonus) -> ExplorationBonus:
     if not isinstance(bonus, str):
         if isinstance(bonus, type) or not hasattr(bonus, "bonus_at"):
             raise invalid_argument(
-                "bonus", bonus, "'stylised', 'theory', or a part with the verb bonus_at(t)"
+                "bonus", bonus, "'stylised', 'theory', or a kernel with the method bonus_at(t)"
             )
         return bonus
     if bonus == "stylised":

@@ -147,7 +147,7 @@ ended = []
 
 def round(study, client):
     todo = study.ask(client=client)
-    study.tell(todo, dict.fromkeys(todo.left, 0.5))
+    study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
 
 def work():
     while len(ended) < number:

@@ -356,12 +356,12 @@ def test_a_full_disk_loses_nothing_that_was_told(url):
             sql(study, f"PRAGMA max_page_count = {pages + 1}")
             while True:
                 todo = study.ask()
-                study.tell(todo, dict.fromkeys(todo.left, 0.5))
+                study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
                 told += 1
         assert caught.value.code == "disk-full" and told > 0
         assert study.status.rounds == told  # the next connection has room
         todo = study.ask()
-        study.tell(todo, dict.fromkeys(todo.left, 0.5))
+        study.tell(todo, dict.fromkeys(todo.remaining, 0.5))
         assert study.status.rounds == told + 1 and study.replay().same
 
 

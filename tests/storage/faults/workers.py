@@ -165,6 +165,6 @@ class Working:
         result = "busy"
         while result != "done":
             if result in CERTAIN:
-                values = {int(arm): self.rng.random() for arm in todo.left}
+                values = {int(arm): self.rng.random() for arm in todo.remaining}
             given = [todo.id, {str(arm): value for arm, value in values.items()}]
             result = self.call("tell", given, lambda: study.tell(todo, values))[0]  # noqa: B023

@@ -107,7 +107,7 @@ def test_a_campaign_counts_its_runs_in_lines(screen, monkeypatch, tmp_path):
     assert first.startswith("plates\\x1b:  25%|") and first.endswith(trying)
     assert "30/40 runs" in second and second.endswith(trying)
     assert "35/40 runs" in third and third.endswith("runs/s, about 2 min 30 s left")
-    monkeypatch.setattr(execute, "work", slowly(execute.run_chunk))
+    monkeypatch.setattr(execute, "run_chunk", slowly(execute.run_chunk))
     four = cg.Instance("four", PROBLEM, MEANS)
     campaign = cg.Campaign.cross("tiny", [four], ["uniform"], delta=0.1, runs=6)
     for wanted in (True, None, False):

@@ -70,7 +70,7 @@ class Campaign(CampaignSpec):
         shuffle_arms: bool = False,
     ) -> "Campaign":
         """Every rule on every problem with every threshold. rules: a list, or labels -> rules.
-        relabel: as in `simulate`.
+        shuffle_arms: as in `simulate`.
         """
         if not isinstance(problems, list | tuple) or not all(
             isinstance(one, Instance) for one in problems
@@ -101,7 +101,8 @@ class Campaign(CampaignSpec):
                 for label, rule in named.items():
                     shown = label if len(thresholds) == 1 else f"{label}, {word}"
                     if getattr(chosen := make_rule(rule), "track_regret", False):
-                        text = "{label}: track_regret=True is for cg.regret, a campaign stores no regret"
+                        text = "{label}: track_regret=True is for cg.regret, "
+                        text += "a campaign stores no regret"
                         raise InputError("record", text, remedy="leave it out", label=label)
                     own = brought(chosen, instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):

@@ -30,7 +30,7 @@ from ...stopping.base import StoppingBase
 @dataclass(frozen=True)
 class Instance:
     """A problem with means: what a run is played on. x: where it stands in a plot, such as its
-    number of arms. level_sd: as in `simulate`, where every play has a level of its own.
+    number of arms. batch_sd: as in `simulate`, where every play has a level of its own.
     """
 
     name: str
