@@ -105,10 +105,10 @@ class StudyView:
         Returns
         -------
         list of dict
-            ``round`` is the number, ``arms`` and ``left`` are names of arms (all arms, and those
-            without a result), ``client`` holds the round since ``asked``, with a lease until
-            ``until``, which is over if ``overdue``. ``waiting`` is True for a round that failed and
-            will be assigned next, and ``mark`` is that of its `Round`.
+            ``round`` is the number, ``arms`` and ``remaining`` are names of arms (all arms, and
+            those without a result), ``client`` holds the round since ``asked``, with a lease until
+            ``lease_until``, which is over if ``overdue``. ``waiting`` is True for a round that
+            failed and will be assigned next, and ``mark`` is that of its `Round`.
         """
         known = self._state.history.open
         return [

@@ -136,8 +136,8 @@ class Meddled:
         self._meddle()
         return found
 
-    def portions(self, *args, **keys):
-        found = list(self._log.portions(*args, **keys))
+    def iter_events(self, *args, **keys):
+        found = list(self._log.iter_events(*args, **keys))
         self._meddle()
         return found
 
@@ -187,9 +187,9 @@ def test_every_look_is_one_transaction():
 def check_export(text):
     whole = json.loads(text)
     status, events = whole["status"], whole["events"]
-    assert whole["head"] == status["head"] and whole["head"].startswith(f"{len(events)}:")
+    assert whole["head"] == status["audit_hash"] and whole["head"].startswith(f"{len(events)}:")
     if whole["decision"] is not None:
-        assert whole["decision"]["head"] == whole["head"]
+        assert whole["decision"]["audit_hash"] == whole["head"]
     told = {one["round"] for one in events if one["kind"] == "told"}
     assert (
         status["rounds"]
