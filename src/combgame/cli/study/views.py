@@ -53,7 +53,7 @@ def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None
         data = {
             "state": now.state,
             "decision": None if made is None else made.to_dict(SHELL),
-            "next": now.next_step.to_data(SHELL),
+            "next_step": now.next_step.to_data(SHELL),
         }
         said = Message("no-decision", "There is no decision yet: {name} still runs", name=now.name)
         text = (
