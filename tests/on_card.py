@@ -190,7 +190,7 @@ def asked():
         "answers are the user's": sim.answers.count((0,)) >= 6,
         "what outgrows a card is played here": bool((outgrown.status == NEEDS_RESIZE).all())
         and [one.stopping_times.tolist() for one in twins] == outgrown.stopping_times.tolist(),
-        "labels that outgrow a card too": bool((crowded.ended == NEEDS_RESIZE).all())
+        "labels that outgrow a card too": bool((crowded.status == NEEDS_RESIZE).all())
         and [one.stopping_times.tolist() for one in alone] == crowded.stopping_times.tolist(),
         "plans are made": len(planned.scenarios[0].simulations[0].stopping_times) == 3,
         "campaigns are run": rows[0]["runs"] == 5,

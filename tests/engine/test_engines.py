@@ -78,7 +78,7 @@ OTHERS = {  # options and rewards that are not in the matrix, several at a time
         cg.Gaussian(0.4),
         (0.2, 0.6),
     ),
-    "ofw-full-nobody-first": (
+    "ofw-full-simultaneous": (
         cg.CombGame(cg.OFW(), initialization="full", first_mover="simultaneous"),
         cg.Bernoulli(),
         None,
@@ -115,7 +115,7 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
         run.advance(1000)
     assert same(tuple(runs[0].stats), tuple(runs[1].stats))
     asking = cg.Problem(cg.Subsets(6, 2), pairs, cg.Gaussian(0.3))
-    with refused("foreign-part", cg.EngineError, kernel="BracketPart"):
+    with refused("foreign-part", cg.EngineError, kernel="BracketingKernel"):
         cg.simulate(
             asking, means, engine="compiled", runs=1, rule="lloo", delta=0.1, threshold="proved"
         )
@@ -204,7 +204,7 @@ def test_a_part_that_does_not_fit_the_verbs_is_said():
 
     with refused("field-hides-verb", cg.EngineError, kernel="Clash", field="choose"):
         choose_engine("auto", (Clash(1, 2),))
-    wanted = "self, game, seen, view, rng"
+    wanted = "self, problem, stats, state, rng"
     with refused("verb-parameters", cg.EngineError, kernel="Stranger", parameters=wanted):
         choose_engine("auto", (Stranger(1),))
 
@@ -313,7 +313,7 @@ import numpy as np
 import combgame as cg
 from combgame.engine.protocols import jitable
 from combgame.engine.compile_log import COUNT
-from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.base import FixedBoundRule, RuleBase
 from combgame.rules._exploration import padded, start_sets
 
 RATE = 10.0
@@ -326,13 +326,13 @@ def made():
     class TurnsPart(NamedTuple):
         score: np.ndarray
 
-        def choose(self, game, seen, view, rng):
+        def choose(self, problem, stats, state, rng):
             more = np.zeros(2)
             for a in range(self.score.size):
-                self.score[a] = more[0] - charge(seen.counts[a])
-            game.actions.argmax(self.score, view.action)
+                self.score[a] = more[0] - charge(stats.counts[a])
+            problem.actions.argmax(self.score, state.action)
 
-        def full(self):
+        def needs_resize(self):
             return False
     return TurnsPart
 
@@ -340,9 +340,9 @@ PART = made()
 
 @dataclass(frozen=True)
 class Turns(RuleBase):
-    def setup(self, problem):
+    def bind(self, problem):
         start = padded(start_sets("covering", problem.actions, None))
-        return FixedSetup(PART(np.zeros(problem.d)), start)
+        return FixedBoundRule(PART(np.zeros(problem.d)), start)
 
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 sim = cg.simulate(
@@ -607,21 +607,21 @@ import sys
 import numpy as np
 import combgame as cg
 from combgame.engine.dispatch import choose_engine
-from combgame.engine.state import View
+from combgame.engine.state import RoundState
 from combgame.engine.statistics import blank
-from combgame.engine.round import advise, recommend
+from combgame.engine.round import next_action, update_recommendation
 from combgame.engine.compile_log import MADE
 problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))
-seen, rng = blank(4), np.random.default_rng(0)
-view = View(*np.zeros((3, 4)), np.zeros(1), np.zeros(4))
-seen.counts[:] = 3.0
-seen.sums[:] = 1.0, 4.0, 2.0, 3.5
-rule, _ = cg.Uniform().setup(problem).fresh(rng)
+stats, rng, kernel = blank(4), np.random.default_rng(0), problem.kernel
+state = RoundState(*np.zeros((3, 4)), np.zeros(1), np.zeros(4))
+stats.counts[:] = 3.0
+stats.sums[:] = 1.0, 4.0, 2.0, 3.5
+rule, _ = cg.Uniform().bind(problem).start_run(rng)
 if "recommend" in sys.argv:
-    choose_engine("compiled", (problem.game(),), recommend)(problem.game(), seen, view)
+    choose_engine("compiled", (kernel(),), update_recommendation)(kernel(), stats, state)
 if "advise" in sys.argv:
-    choose_engine("compiled", (problem.game(), rule), advise)(problem.game(), rule, seen, view, rng)
-print([one.compiled for one in MADE], [part.tolist() for part in view])
+    choose_engine("compiled", (kernel(), rule), next_action)(kernel(), rule, stats, state, rng)
+print([one.compiled for one in MADE], [part.tolist() for part in state])
 """
 
 
@@ -773,7 +773,7 @@ def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeyp
         telling.telling(update_recommendation, (problem,)),
     ):
         time.sleep(0.3)
-    said = "compiling recommend on Subsets with Gaussian rewards, once: about 10 s"
+    said = "compiling update_recommendation on Subsets with Gaussian rewards, once: about 10 s"
     assert [record.getMessage().partition(" in ")[0] for record in caplog.records] == [
         said,
         said.partition(",")[0].replace("ing", "ed", 1),
@@ -861,7 +861,7 @@ few = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
 print(COUNT[0] == 0, few.stopping_times.tolist() == cg.simulate(
     problem, [0.6, 0.4, 0.2], runs=3, engine="python", **how
 ).stopping_times.tolist())
-long = dict(runs=2, max_rounds=150_000, ties="run", **how)
+long = dict(runs=2, max_rounds=150_000, on_tie="run", **how)
 tied = cg.simulate(problem, [0.3, 0.3, 0.3], **long)
 print(COUNT[0] > 0, tied.rounds.tolist())
 once = COUNT[0]

@@ -170,7 +170,7 @@ def test_the_matrix_has_everything():
     kinds = {type(kernel) for kernel in (*used, *learners)}
     left = (there(StructureBase) | there(RewardsBase) | there(RuleBase)) - kinds
     # a solver in Python, and what knows the means
-    assert {one.__name__ for one in left} <= {"IntegerProgram", "Informed"}
+    assert {one.__name__ for one in left} <= {"IntegerProgram", "FixedAllocation"}
     assert there(LearnerBase) <= kinds
     assert {row[-1] for row in MATRIX.values()} == set(THRESHOLDS)
     trackings = {kernel.tracking for kernel in used if isinstance(kernel, cg.CombGame)}

@@ -726,7 +726,7 @@ def rows(events, label, moment):
                 row = own.setdefault(
                     arm, {"round": event.round, "arm": label(arm), **blank, "n": 0, "stands": False}
                 )
-                row["client"], row[event.kind] = event.client, moment(event.at)
+                row["client"], row[event.kind] = event.client, moment(event.timestamp)
                 row["state"] = row["state"] if row["told"] else "open"
         for arm, entry in values_of(event).items():
             xs = [] if entry is None else entry if isinstance(entry, list) else [entry]
@@ -737,7 +737,7 @@ def rows(events, label, moment):
                 state=event.kind if n else "missing",
                 n=n,
                 mean=mean,
-                told=moment(event.at),
+                told=moment(event.timestamp),
                 stands=True,
             )
         if event.kind == "retracted":

@@ -325,7 +325,7 @@ def test_values_that_come_later_stay_open_and_several_of_an_arm_are_replicates(c
     assert "come later" in shown and "2 values understood" in Tags(shown).words
     told = {name: field(shown, name) for name in ("told", "once")}
     post(client, "/studies/plate/results", **told, blanks="later")
-    assert len(made.pending[0].left) == 1 and made.status.values == 2
+    assert len(made.pending[0].remaining) == 1 and made.status.values == 2
     assert "already told" in client.get("/studies/plate").text
 
 

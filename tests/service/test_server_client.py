@@ -56,15 +56,17 @@ def seen(study):
     """All that can be seen of a study, but for moments and seals."""
     status, decision = study.status, study.decision
     return {
-        "status": dataclasses.replace(status, head=""),
-        "said": dataclasses.replace(status, head="").render(),
-        "decision": None if decision is None else dataclasses.replace(decision, head=""),
-        "reads": None if decision is None else dataclasses.replace(decision, head="").render(),
+        "status": dataclasses.replace(status, audit_hash=""),
+        "said": dataclasses.replace(status, audit_hash="").render(),
+        "decision": None if decision is None else dataclasses.replace(decision, audit_hash=""),
+        "reads": None
+        if decision is None
+        else dataclasses.replace(decision, audit_hash="").render(),
         "state": study.state,
         "done": study.done,
         "pending": timeless(study.pending),
         "events": [
-            one._replace(at=0, data={k: x for k, x in one.data.items() if k != "until"})
+            one._replace(timestamp=0, data={k: x for k, x in one.data.items() if k != "until"})
             for one in study.events()
         ],
         "arms": study.rows("arm"),
@@ -72,7 +74,7 @@ def seen(study):
             {k: x for k, x in row.items() if k not in ("asked", "told", "observed")}
             for row in study.rows()
         ],
-        "history": [{k: x for k, x in one.items() if k != "at"} for one in study.history()],
+        "history": [{k: x for k, x in one.items() if k != "timestamp"} for one in study.history()],
         "replay": dataclasses.replace(study.replay(), head=""),
         "problem": study.problem,
         "repr": repr(study),
@@ -81,7 +83,7 @@ def seen(study):
 
 def timeless(rounds):
     """Rounds, without when their leases end."""
-    return [dataclasses.replace(one, until=one.until is not None) for one in rounds]
+    return [dataclasses.replace(one, lease_until=one.lease_until is not None) for one in rounds]
 
 
 def unmarked(given):
@@ -126,7 +128,9 @@ def test_every_verb_does_there_what_it_does_here(twins, service):
     both(here, there, "observe", {"ann": 0.45, 1: (0.25, 4), "cid": [0.1, math.nan]}, "earlier")
     both(here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "earlier")
     both(here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "again")
-    both(here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "again", again=True)
+    both(
+        here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "again", allow_duplicates=True
+    )
     both(here, there, "retract", 1, "a typo")
     both(here, there, "retract", arm="bob", reason="mixed up")
     both(here, there, "extend", 60, reason="more")

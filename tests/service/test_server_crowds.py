@@ -221,7 +221,7 @@ def until(reached, seconds=30.0):
 
 def guard_of(service):
     one = service.app.middleware_stack
-    while type(one).__name__ != "Guard":
+    while type(one).__name__ != "SecurityMiddleware":
         one = one.app
     return one
 

@@ -128,7 +128,7 @@ def away(place):
 @pytest.mark.postgresql
 def test_a_database_that_goes_away_gives_503_and_loses_nothing(away):
     url, stop, start = away
-    with serving(url, tokens=False, waiting=2.0) as service:
+    with serving(url, tokens=False, lock_timeout_s=2.0) as service:
         at = service.create("x", SENT)
         todo = service.post(f"{at}/ask", {"client": "me"}, key="k1").data["rounds"][0]
         stop()

@@ -83,7 +83,7 @@ def test_a_todo_of_a_history_that_was_put_back_is_refused(restored):
             ("tell", old, values(old)),
             ("tell_many", {old: values(old)}),
             ("tell_many", [(1, values(before)), (old, values(old))]),
-            ("step", old, values(old)),
+            ("tell_and_ask", old, values(old)),
             ("fail", old, "spilt"),
             ("retract", old, "a typo"),
         ):
@@ -218,7 +218,7 @@ def test_an_old_todo_is_not_taken_for_the_new_round_of_another_client(place):
         for verb, *given in (
             ("tell", old, values(old)),
             ("tell_many", {old: values(old)}),
-            ("step", old, values(old)),
+            ("tell_and_ask", old, values(old)),
             ("fail", old, "spilt"),
             ("retract", old, "a typo"),
         ):

@@ -51,13 +51,13 @@ def words(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
     """What a call is about, by the names of its parts.
 
     >>> import combgame as cg
-    >>> from combgame.engine.round import play, recommend
+    >>> from combgame.engine.round import play, update_recommendation
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(1.0))
-    >>> rule, _ = cg.CombGame(cg.LLOO()).setup(problem).fresh(None)
-    >>> words(play, (problem.game(), rule))
+    >>> rule, _ = cg.CombGame(cg.LLOO()).bind(problem).start_run(None)
+    >>> words(play, (problem.kernel(), rule))
     'LLOO on Subsets with Gaussian rewards'
-    >>> words(recommend, (problem.game(),))
-    'recommend on Subsets with Gaussian rewards'
+    >>> words(update_recommendation, (problem.kernel(),))
+    'update_recommendation on Subsets with Gaussian rewards'
     """
     problem: Any = next((x for x in args if hasattr(x, "actions") and hasattr(x, "rewards")), None)
     if problem is None:
@@ -69,4 +69,4 @@ def words(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
 
 
 def _name(kernel: Any) -> str:
-    return type(kernel).__name__.removesuffix("Part")
+    return type(kernel).__name__.removesuffix("Kernel").removesuffix("Part")

@@ -208,7 +208,7 @@ class BernoulliKernel(NamedTuple):
 class Bernoulli(RewardsBase):
     """Values 0 or 1.
 
-    >>> round(Bernoulli().part(np.zeros(2), np.ones(2)).divergence(0.5, 0.25, 0), 12)
+    >>> round(Bernoulli().kernel(np.zeros(2), np.ones(2)).divergence(0.5, 0.25, 0), 12)
     0.143841036226
     """
 

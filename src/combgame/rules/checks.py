@@ -262,7 +262,7 @@ def playable(d: int, oracle: LinearOracle, arms: Sequence[int]) -> bool:
     itself.
 
     >>> from combgame import Subsets
-    >>> pairs = Subsets(4, 2).part()
+    >>> pairs = Subsets(4, 2).kernel()
     >>> playable(4, pairs, (0, 3)), playable(4, pairs, (0, 1, 3))
     (True, False)
     """

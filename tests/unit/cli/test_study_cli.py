@@ -57,7 +57,7 @@ def test_the_decision_has_a_command_of_its_own(lab):
     assert "Ask for the next round" in told
     data = json.loads(lab("decision", "--json")[1])
     assert data["state"] == "running" and data["decision"] is None
-    assert data["next"]["code"] == "ask"
+    assert data["next_step"]["code"] == "ask"
     lab("ask", "-n", 3, "--out", "todo.csv")
     fill("todo.csv", rng)
     lab("tell", "todo.csv")
@@ -65,7 +65,7 @@ def test_the_decision_has_a_command_of_its_own(lab):
     assert code == 4 and told.startswith("Not certified: --max-rounds was reached after 3 rounds")
     assert "study screen" not in told and "  leading" not in told
     data = json.loads(lab("decision", "--json")[1])
-    assert data["decision"]["sentence"]["code"] == "not-certified"
+    assert data["decision"]["headline"]["code"] == "not-certified"
 
 
 def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
@@ -88,7 +88,7 @@ def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
 
 
 def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
-    lab("create", "screen.toml", "--min-pulls", 0)
+    lab("create", "screen.toml", "--min-replicates", 0)
     Path("old.csv").write_text(
         "arm,value\nann,0.5\nann,0.52\nbob,0.4\nbob,0.41\ncid,0.4\ndee,0.4\n"
     )
@@ -111,20 +111,20 @@ def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
     assert code == 0
     assert "certified, but 1 value is hard to believe: look there first" in told
     assert "1000 is" in told
-    assert json.loads(lab("tell", "todo.csv", "--json")[1])["doubts"][0]["value"] == 1000.0
+    assert json.loads(lab("tell", "todo.csv", "--json")[1])["outliers"][0]["value"] == 1000.0
     code, told = lab("ask")
     assert code == 3 and "certified, but 1 value is hard to believe" in told and "1000 is" in told
 
 
 def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
-    lab("create", "screen.toml", "--min-pulls", 0)
+    lab("create", "screen.toml", "--min-replicates", 0)
     lab("ask", "-n", 3, "--out", "todo.csv")
     head, *lines = Path("todo.csv").read_text().splitlines()
     filled = [line + ("1000" if ",bob," in line else "0.4") for line in lines]
     Path("todo.csv").write_text("\n".join([head, *filled]) + "\n")
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
-    assert "--min-pulls 2 asks for two values of every arm" in told
+    assert "--min-replicates 2 asks for two values of every arm" in told
     assert "min_replicates" not in told + lab("status")[1]
     assert "rests on a single value of bob" in lab("ask")[1]
 
@@ -132,7 +132,7 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
 def test_a_head_that_was_noted_is_checked_on_the_command_line(lab):
     lab("create", "screen.toml")
     lab("ask", "-n", 3)
-    head = json.loads(lab("status", "--json")[1])["head"]
+    head = json.loads(lab("status", "--json")[1])["audit_hash"]
     assert f"last event   {head}\n" in lab("status")[1] and head.startswith("4:")
     code, text = lab("replay", "--head", head)
     assert code == 0
@@ -194,7 +194,9 @@ def test_a_whole_experiment_on_the_command_line(lab):
     assert code == 3 and told["decision"]["names"] == ["ann"] and told["decision"]["certified"]
     missing = {"code": "values-missing", "arguments": {"n": 1}}
     assert any(missing.items() <= one.items() for one in told["decision"]["assumptions"])
-    assert told["next"]["code"] == "stop" and told["decision"]["sentence"]["code"] == "certified"
+    assert (
+        told["next_step"]["code"] == "stop" and told["decision"]["headline"]["code"] == "certified"
+    )
     assert lab("status", "--watch")[0] == 3
     code, text = lab("replay")
     assert code == 0
@@ -321,8 +323,8 @@ def test_what_is_advised_is_spelt_by_the_shell_or_as_python_does():
     assert set(COMMANDS.values()) <= {*root.commands, *(f"study {verb}" for verb in study)}
     commands = [*root.commands.values(), *study.values(), *campaign.values()]
     assert set(OPTIONS.values()) <= {opt for one in commands for p in one.params for opt in p.opts}
-    assert CallHint("moment", "n", history=True).render_inline(SHELL) == "moment(n, history=True)"
-    assert OptionHint("ties", 3).render_inline(SHELL) == "ties=3"
+    assert CallHint("view", "n", history=True).render_inline(SHELL) == "view(n, history=True)"
+    assert OptionHint("on_tie", 3).render_inline(SHELL) == "on_tie=3"
     assert PhraseHint("unheard of").render_inline(SHELL) == "unheard of"
 
 

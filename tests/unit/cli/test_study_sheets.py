@@ -172,7 +172,7 @@ def test_what_a_table_can_say_of_shares_and_means(lab):
         ("gaussian", "0.7,9", "variance-hidden", lines),
     ):
         if not Path(f"{rewards}.toml").exists():
-            known = ", shared = false" if rewards == "gaussian" else ""
+            known = ", shared_sigma = false" if rewards == "gaussian" else ""
             Path(f"{rewards}.toml").write_text(
                 f'actions = {{kind = "arms", arms = 2}}\nrewards = {{kind = "{rewards}"{known}}}\n'
             )

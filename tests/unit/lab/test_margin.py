@@ -361,13 +361,15 @@ def test_evidence_is_on_one_scale_everywhere():
 def test_the_lead_is_said_when_the_budget_ends():
     study = played(HARD, 20, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=20)
     decision = study.decision
-    assert decision.why == "budget" and "too weak" not in str(decision)
+    assert decision.reason == "budget" and "too weak" not in str(decision)
     made = decision.lead
     leader, rival = decision.answer[0], made.rival[0]
     means = {one.arm: one.mean for one in decision.estimates}
     assert made.value == pytest.approx(means[leader] - means[rival])
-    assert made.low < made.value < made.high and made.proved and 0.0 < made.chance < 1.0
-    text = str(decision.sentence)
+    assert (
+        made.low < made.value < made.high and made.proved and 0.0 < made.posterior_probability < 1.0
+    )
+    text = str(decision.headline)
     assert f"{rival} would be worse by {made.value:.3g}" in text
     assert f"no answer is better than it by more than {made.within:g}" in text
     assert "(a heuristic" in text
@@ -382,28 +384,23 @@ def test_an_end_without_a_certificate_says_each_number_once_and_of_what_it_is(tm
     """
     study = played(HARD, 100, (2.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=40, delta=1e-4)
     decision, status = study.decision, study.status
-    assert decision.why == "budget" and decision.confidence is None and 1e-4 < decision.p_value < 1
-    lead, posterior_probability_best, proof = decision.sentence.render().split(". ")[:3]
-    assert "proved with confidence 99.99% at any time" in lead and "chance" not in lead
     assert (
-        posterior_probability_best.startswith("The chance that it is best is")
-        and "(a heuristic" in posterior_probability_best
+        decision.reason == "budget" and decision.confidence is None and 1e-4 < decision.p_value < 1
     )
+    lead, chance, proof = decision.headline.render().split(". ")[:3]
+    assert "proved with confidence 99.99% at any time" in lead and "chance" not in lead
+    assert chance.startswith("The chance that it is best is") and "(a heuristic" in chance
     reached = f"another answer is better has the p-value {decision.p_value:.3g}"
     assert proof.startswith(
         f"The hypothesis that {reached}; a certificate needs 0.0001 (evidence against"
     )
-    assert (
-        "proved" not in posterior_probability_best
-        and reached in str(status)
-        and "onfidence" not in proof
-    )
-    assert status.proof.code == "proved-so-far"
+    assert "proved" not in chance and reached in str(status) and "onfidence" not in proof
+    assert status.proof_so_far.code == "proved-so-far"
     study.report(tmp_path / "report.html")
     assert f"The hypothesis that {reached}; a certificate" in (tmp_path / "report.html").read_text()
-    assert status.to_dict()["proof"]["arguments"]["delta"] == 1e-4
+    assert status.to_dict()["proof_so_far"]["arguments"]["delta"] == 1e-4
     assert status_from(json.loads(json.dumps(status_data(status)))) == status
-    assert study.extend(max_rounds=41, reason="more") is None and study.status.proof is None
+    assert study.extend(max_rounds=41, reason="more") is None and study.status.proof_so_far is None
 
 
 def test_nothing_is_proved_before_the_first_value_and_by_few():
@@ -428,15 +425,15 @@ def test_nothing_is_proved_before_the_first_value_and_by_few():
 def test_a_certified_lead_says_why_it_has_no_lower_end_and_a_clear_one_keeps_its_interval():
     """The interval is the one theorem, the certificate another: 0 is no end of the interval."""
     study = played(PROBLEM, 800, (0.5, 0.45, 0.2, 0.1, 0.0))
-    lead, text = study.decision.lead, str(study.decision.sentence)
-    assert lead.cut and lead.low == 0.0
+    lead, text = study.decision.lead, str(study.decision.headline)
+    assert lead.truncated_at_zero and lead.low == 0.0
     assert f"worse by {lead.value:.3g}, and by {lead.high:.3g} at most, proved with" in text
     rival = lead.rival_name
     assert f"(how little it may be is not proved, only that {rival} is not better)" in text
     assert "0 to" not in text
     study = played(PROBLEM, 800, (0.5, 0.49, 0.2, 0.1, 0.0), epsilon=0.05)
-    assert study.decision.lead.cut and study.decision.lead.low == -0.05
-    assert "is not better by more than 0.05)" in str(study.decision.sentence)
+    assert study.decision.lead.truncated_at_zero and study.decision.lead.low == -0.05
+    assert "is not better by more than 0.05)" in str(study.decision.headline)
     study = cg.Study(PROBLEM)
     study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})
     lead = study.decision.lead
@@ -445,14 +442,16 @@ def test_a_certified_lead_says_why_it_has_no_lower_end_and_a_clear_one_keeps_its
     study = played(PROBLEM, 400, (0.5, 0.3, 0.2, 0.1, 0.0))
     decision = study.decision
     assert decision.certified and 0.0 <= decision.lead.low <= decision.lead.value
-    assert decision.lead.within == 0.0 and "would be worse by" in str(decision.sentence)
+    assert decision.lead.within == 0.0 and "would be worse by" in str(decision.headline)
     assert study.status.lead == decision.lead and study.status.estimates == decision.estimates
 
 
 def test_a_status_says_why_what_is_needed_has_grown():
     """What is for the confidence stays; the fee is what plates add."""
-    for level in (None, "per play"):
-        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, batch_effect=level))
+    for batch_effect in (False, True):
+        problem = cg.Problem(
+            cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, batch_effect=batch_effect)
+        )
         study, rng, said = cg.Study(problem, max_rounds=24), np.random.default_rng(1), []
         assert study.status.threshold_note is None
         while not study.done:
@@ -496,7 +495,7 @@ def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do_and_is_
     heuristic = played(HARD, 30, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, threshold="stylised")
     assert heuristic.status.lead.within is None
     study = played(HARD, 60, (1.0, 0.95, 0.0, 0.0, 0.0, 0.0), 1.0)
-    said = study.status.enough
+    said = study.status.early_stop
     assert said.code == "good-enough" and said.arguments["within"] == study.status.lead.within
     assert "good enough" in str(study.status)
 

@@ -218,7 +218,7 @@ def test_the_picture_shows_the_moment_of_the_certificate_and_what_came_later_apa
     assert [text.get_text().strip() for text in axis.texts] == [
         f"certified after {end.rounds} rounds"
     ]
-    with overtaken.moment(history=True) as now:
+    with overtaken.view(history=True) as now:
         points = now.history(most=3)
     part = [one for one in points if not one["late"]]
     assert part[-1]["evidence"] == overtaken.decision.evidence and len(points) <= 4
@@ -227,7 +227,7 @@ def test_the_picture_shows_the_moment_of_the_certificate_and_what_came_later_apa
 
 def test_estimates_of_an_ended_study_are_those_of_its_end(overtaken):
     status = overtaken.status.to_dict()
-    with overtaken.moment(history=True) as now:
+    with overtaken.view(history=True) as now:
         arms = arms_of(now, status)
     then = {one.name: one for one in overtaken.decision.estimates}
     for one, current in zip(arms, overtaken.rows("arm"), strict=True):
@@ -246,13 +246,16 @@ def test_estimates_of_an_ended_study_are_those_of_its_end(overtaken):
 
 
 def test_what_the_data_contradict_stands_on_every_picture(study):
-    status = {**study.status.to_dict(), "noise": {"verdict": "too small", "sentence": "It lies."}}
+    status = {
+        **study.status.to_dict(),
+        "noise_check": {"verdict": "too small", "sentence": "It lies."},
+    }
     from combgame.lab.report.content import warning
 
     assert warning(status) == "It lies." and warning(study.status.to_dict()) == ""
-    status["noise"] = {"verdict": "too large", "code": "x", "text": "Less."}
+    status["noise_check"] = {"verdict": "too large", "code": "x", "text": "Less."}
     assert warning(status) == "Less."
-    status["noise"] = {"verdict": "fits", "sentence": {"text": "All is well."}}
+    status["noise_check"] = {"verdict": "fits", "sentence": {"text": "All is well."}}
     assert warning(status) == ""
     data = {
         "arms": study.rows("arm"),
@@ -273,7 +276,7 @@ def test_a_contradicted_certificate_never_stands_alone(monkeypatch):
     lies = {"verdict": "too small", "text": "0.1 does not fit 1.0."}
     plain = cg.lab.Status.to_dict
     monkeypatch.setattr(
-        cg.lab.Status, "to_dict", lambda self, *given: {**plain(self, *given), "noise": lies}
+        cg.lab.Status, "to_dict", lambda self, *given: {**plain(self, *given), "noise_check": lies}
     )
     title = study.plot("estimates").get_suptitle()
     words = " ".join(Reader(study.report()).texts)
@@ -355,7 +358,7 @@ def test_the_report_is_one_file_that_fetches_nothing_and_has_all_that_happened(s
     for row in study.rows("round"):
         if row["mean"] is not None:
             assert f"{row['mean']:.4g}" in words
-    assert study.status.next.render() in words
+    assert study.status.next_step.render() in words
 
 
 def test_the_report_says_who_measured_what():
@@ -366,7 +369,7 @@ def test_the_report_says_who_measured_what():
     study.observe({0: (0.5, 7)}, "an old notebook")
     from combgame.lab.report.content import people, rounds
 
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         rows, events = now.rows("round"), now.events
     made = rounds(rows, events)
     assert [one["who"] for one in made] == ["ann", "robot", "ann", ""]
@@ -396,7 +399,7 @@ def test_a_certified_study_says_so_first():
     study = told(PROBLEM, MEANS, 400)
     words = Reader(study.report()).texts
     assert study.decision.certified
-    said = study.decision.sentence.render()
+    said = study.decision.headline.render()
     assert words.index(said) < words.index("The decision")
     assert "95% (proved)" in words
 
@@ -430,8 +433,8 @@ def test_what_a_status_has_besides_is_shown():
     noise = {"verdict": "too small", "sentence": {"text": "0.1 does not fit."}}
     made = dict(studies._margin({"status": {"lead": lead}, "margin": None}, "value"))
     assert made == {"Margin": "B is worse by 0.1.", " ": "80%."}
-    assert studies.render(noise) == "0.1 does not fit."
-    assert studies.render({"low": 0.5, "at_most": [1, 2.0], "none": None}) == (
+    assert studies.said(noise) == "0.1 does not fit."
+    assert studies.said({"low": 0.5, "at_most": [1, 2.0], "none": None}) == (
         "low: 0.5; at most: 1 to 2"
     )
 
@@ -451,7 +454,7 @@ def test_plans_comparisons_and_simulations_show_themselves():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("sigma", ["sigma = 0.1", "supposed = 0.1"])
+@pytest.mark.parametrize("sigma", ["sigma = 0.1", "simulation_sigma = 0.1"])
 def test_a_report_compares_with_a_plan_where_plays_have_levels(tmp_path, monkeypatch, sigma):
     monkeypatch.chdir(tmp_path)
     plates = TOML.replace("sigma = 0.1", f"{sigma}, batch_effect = true")

@@ -76,7 +76,7 @@ def test_without_being_asked_new_files_are_their_owners_alone_and_old_ones_keep_
 
 @posix
 def test_a_campaign_of_the_command_line_lets_its_group_in_if_asked(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(execute, "work", made_up)
+    monkeypatch.setattr(execute, "run_chunk", made_up)
     (tmp_path / "a.toml").write_text(TOML)
     run = ["campaign", "run", tmp_path / "a.toml", "--mode"]
     assert command(capsys, *run, "640")[0] == 0

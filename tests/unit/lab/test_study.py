@@ -100,10 +100,10 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
         places = {  # how values vary, and blocks, are compared where they matter
             name: (one, (numbers.theirs(x) if x.size > 1 else x).tolist())
             for name, x, one in zip(run.stats._fields[:-1], run.stats[:-1], path[t], strict=False)
-            if name not in ("group", "noise", "start")
+            if name not in ("variance_group", "residuals", "in_initial_design")
         }
-        worth, wanted = places.pop("worth")  # by the judge
-        assert worth == pytest.approx(wanted, rel=1e-12)
+        counts, wanted = places.pop("effective_counts")  # by the judge
+        assert counts == pytest.approx(wanted, rel=1e-12)
         for one, other in places.values():
             assert np.ravel(one).tolist() == np.ravel(other).tolist()
         evidence = float(run.state.evidence[0])
@@ -312,7 +312,7 @@ def test_an_oracle_that_fails_loses_nothing_and_what_could_not_be_stored_has_not
         raise cg.StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("combgame.storage.base.Memory.append", full)
+        patched.setattr("combgame.storage.base.InMemoryStorage.append", full)
         for act in (
             lambda: study.ask(3),
             lambda: study.observe({0: 1.0}),

@@ -134,7 +134,7 @@ def test_a_mistyped_value_is_seen_and_changes_nothing(rewards):
     for text in (str(study.status), *([str(study.decision)] if study.done else [])):
         assert f"Round {wrong.id}, arm {NAMES[arm]}: 1000 is" in text and "a heuristic" in text
         assert f"retract({wrong.id}, reason)" in text
-    assert study.status.to_dict()["doubts"][0]["round"] == wrong.id
+    assert study.status.to_dict()["outliers"][0]["round"] == wrong.id
     study.retract(wrong, "a point was lost")
     assert study.status.outliers == ()
     study.tell(wrong, {wrong.arms[0]: 0.2, arm: 0.1})
@@ -153,7 +153,7 @@ def test_what_certifies_on_a_mistake_says_so_and_data_from_outside_are_observed_
     )
     assert (
         str(decision.outliers[0]) in str(decision)
-        and decision.to_dict()["doubts"][0]["value"] == 1000.0
+        and decision.to_dict()["outliers"][0]["value"] == 1000.0
         and len(numbers) == 3
     )
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
@@ -204,7 +204,7 @@ def test_a_value_that_is_far_from_all_other_arms_is_doubted_at_once_and_arms_tha
             assert study.status.outliers == ()
             study.observe({"d": 0.6, "e": 0.2})
         (doubt,) = study.status.outliers
-        assert (doubt.name, doubt.value, doubt.others) == ("b", 1e6, 0)
+        assert (doubt.name, doubt.value, doubt.n_reference) == ("b", 1e6, 0)
         assert "1e+06 is the only value of this arm, and far from the values of all others" in str(
             doubt
         )
@@ -223,7 +223,7 @@ def test_a_single_value_beside_others_is_doubted_only_if_it_is_far_and_is_named(
     assert study.decision.certified and [one.value for one in study.decision.outliers] == [1000.0]
     assert (
         "single value of b, 1000 in round 2, and of c, 1.1 in round 3; measure them again before "
-        "you rely on it (min_pulls=2 asks for two values of every arm)."
+        "you rely on it (min_replicates=2 asks for two values of every arm)."
     ) in str(study.decision)
     assert says(study.decision.assumptions, "lone-values", arms=["a"])
     study.observe({"b": 1.2})  # measured again; the decision is still that of its time
@@ -349,7 +349,7 @@ def test_a_lost_point_shows_where_rounds_have_levels(sigma, factor, tmp_path):
     assert says([doubt.sentence], "doubtful-within", round=2)
     page = study.report()
     assert "No value stands out" not in page and names[off] in page
-    assert json.loads(json.dumps(status.to_dict()))["doubts"][0]["name"] == names[off]
+    assert json.loads(json.dumps(status.to_dict()))["outliers"][0]["name"] == names[off]
     state = state_of(study)
     kept = load(study._setting, "python", (state.history.seq, dump(state)))
     assert (

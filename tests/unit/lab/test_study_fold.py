@@ -42,9 +42,9 @@ def still_out(study):
 
 def noise_after_a_slip(study):
     """How the values vary, before and after data were observed and taken back."""
-    before = study.status.noise
+    before = study.status.noise_check
     study.retract(study.observe({"a": 77.0}), "a slip")
-    return before, study.status.noise
+    return before, study.status.noise_check
 
 
 # ---- the start, and what ends it
@@ -53,10 +53,10 @@ def noise_after_a_slip(study):
 def test_all_of_the_start_tells_of_sigma_about_the_mean_of_the_start():
     study = begun()
     tell(study, *study.ask(4))
-    noise = study.status.noise
-    assert noise.degrees == 2  # one of either arm
+    noise = study.status.noise_check
+    assert noise.dof == 2  # one of either arm
     # rounds 1 and 3 have arm a, 2 and 4 the other
-    assert noise.observed == pytest.approx(2**0.5 * 0.1)
+    assert noise.estimated_sigma == pytest.approx(2**0.5 * 0.1)
 
 
 def test_rounds_that_have_the_usual_replicates_belong_to_the_start():
@@ -85,14 +85,14 @@ def test_data_that_were_taken_back_leave_what_came_after_the_start_as_it_was():
     tell(study, *others)
     tell(study, *study.ask(1))
     before, after = noise_after_a_slip(study)
-    assert before.degrees == 1 and before == after
+    assert before.dof == 1 and before == after
 
 
 def test_the_value_that_ended_the_start_is_part_of_it_also_after_a_retraction():
     study = begun()
     tell(study, *study.ask(4))
     before, after = noise_after_a_slip(study)
-    assert before.degrees == 2 and before == after
+    assert before.dof == 2 and before == after
 
 
 def test_values_told_before_the_end_of_the_start_are_compared_with_its_mean_afterwards():
@@ -100,13 +100,13 @@ def test_values_told_before_the_end_of_the_start_are_compared_with_its_mean_afte
     study = begun()
     rounds = study.ask(6)
     tell(study, *rounds[1:])
-    assert study.status.noise.degrees == 0 and len(state_of(study).history.ahead) == 2
+    assert study.status.noise_check.dof == 0 and len(state_of(study).history.ahead) == 2
     tell(study, rounds[0])
     assert state_of(study).history.ahead == []
     in_order = begun()
     tell(in_order, *in_order.ask(6))
-    mine, its = study.status.noise, in_order.status.noise
-    assert mine.degrees == its.degrees and mine.evidence == pytest.approx(its.evidence, rel=1e-12)
+    mine, its = study.status.noise_check, in_order.status.noise_check
+    assert mine.dof == its.dof and mine.evidence == pytest.approx(its.evidence, rel=1e-12)
 
 
 def test_a_round_that_fails_may_be_all_that_the_start_waited_for():
@@ -115,9 +115,9 @@ def test_a_round_that_fails_may_be_all_that_the_start_waited_for():
         study = begun(UNKNOWN, delta=0.05)
         lost, *others = study.ask(24)
         tell(study, *others, lead=100.0)
-        assert not study.done and study.status.next.code == "start-waits"
+        assert not study.done and study.status.next_step.code == "start-waits"
         study.fail(lost, "spilt", retry=retry)
-        assert study.done and study.decision.certified and study.status.late == 0
+        assert study.done and study.decision.certified and study.status.n_late == 0
 
 
 def test_a_round_that_fails_after_the_study_was_stopped_leaves_the_decision_as_it_was():
@@ -127,7 +127,7 @@ def test_a_round_that_fails_after_the_study_was_stopped_leaves_the_decision_as_i
     study.stop("out of money")
     before = study.decision.evidence
     study.fail(lost, "spilt")
-    assert (study.decision.evidence, study.status.late) == (before, 1)
+    assert (study.decision.evidence, study.status.n_late) == (before, 1)
 
 
 def block_told_but_for(n):
@@ -152,7 +152,7 @@ def test_a_block_that_is_complete_after_the_study_was_stopped_leaves_the_decisio
     before = study.decision.evidence
     for todo, late in ((other, 0), (last, 1)):
         study.fail(todo, "spilt", retry=False)
-        assert (study.decision.evidence, study.status.late) == (before, late)
+        assert (study.decision.evidence, study.status.n_late) == (before, late)
 
 
 def test_what_is_told_anew_within_the_start_tells_nothing_of_how_values_vary():
@@ -162,8 +162,8 @@ def test_what_is_told_anew_within_the_start_tells_nothing_of_how_values_vary():
     study.retract(first, "a slip")
     study.tell(first, {"a": 33.0})
     tell(study, *others)
-    noise = study.status.noise  # of arm b alone, of which nothing was retracted
-    assert noise.degrees == 1 and noise.observed == pytest.approx(2**0.5 * 0.1)
+    noise = study.status.noise_check  # of arm b alone, of which nothing was retracted
+    assert noise.dof == 1 and noise.estimated_sigma == pytest.approx(2**0.5 * 0.1)
 
 
 # ---- data from outside
@@ -174,7 +174,7 @@ def test_planned_data_in_the_middle_of_the_start_are_no_part_of_it():
     tell(study, *study.ask(2))
     study.observe({"a": 0.5, "b": 0.5}, planned=True)
     tell(study, *study.ask(2))
-    assert study.status.noise.degrees == 2  # as without them
+    assert study.status.noise_check.dof == 2  # as without them
 
 
 def test_no_more_was_planned_of_data_from_outside_than_was_told():
@@ -202,7 +202,7 @@ def test_values_whose_number_was_not_fixed_weigh_as_one_more_value_of_every_arm_
 
 def carried(old, d=3):
     new = begun(d=d, name="new")
-    new.carry(old)
+    new.transfer_from(old)
     return new
 
 
@@ -223,11 +223,11 @@ def test_the_start_is_over_with_the_last_of_the_carried_values():
     old = begun(name="old")
     tell(old, *old.ask(4))
     new = carried(old)
-    assert new.status.noise == old.status.noise and new.status.noise.degrees == 2
+    assert new.status.noise_check == old.status.noise_check and new.status.noise_check.dof == 2
     asked = [new.ask() for _ in range(3)]
     assert {one.names for one in asked[:2]} == {("c",)}
     tell(new, *asked[2:])
-    assert new.status.next.code != "start-waits"
+    assert new.status.next_step.code != "start-waits"
 
 
 # ---- rounds that fail, and what is taken back
@@ -254,7 +254,7 @@ def test_all_of_a_play_that_is_measured_anew_is_still_to_come():
             study.fail(todo, "spilt")
             study.tell(todo.id, {1: 0.1}, final=False)
         (again,) = study.ask(1, client="bob")
-        assert (again.id, again.left) == (1, (0, 1, 2))
+        assert (again.id, again.remaining) == (1, (0, 1, 2))
         assert still_out(study) == 3
     study = plates(3)
     todo = study.ask()

@@ -136,8 +136,8 @@ class Meddled:
         self._meddle()
         return found
 
-    def portions(self, *args, **keys):
-        found = list(self._log.portions(*args, **keys))
+    def iter_events(self, *args, **keys):
+        found = list(self._log.iter_events(*args, **keys))
         self._meddle()
         return found
 
@@ -187,9 +187,9 @@ def test_every_look_is_one_transaction():
 def check_export(text):
     whole = json.loads(text)
     status, events = whole["status"], whole["events"]
-    assert whole["head"] == status["head"] and whole["head"].startswith(f"{len(events)}:")
+    assert whole["head"] == status["audit_hash"] and whole["head"].startswith(f"{len(events)}:")
     if whole["decision"] is not None:
-        assert whole["decision"]["head"] == whole["head"]
+        assert whole["decision"]["audit_hash"] == whole["head"]
     told = {one["round"] for one in events if one["kind"] == "told"}
     assert (
         status["rounds"]
@@ -231,7 +231,7 @@ def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):
             study._session.storage = Counting(study._session.storage, write)
             sizes = [check_export(study.export()) for _ in range(3)]
             assert sizes[0] < sizes[1] < sizes[2] < len(writer.events())
-            with study.moment(history=True) as now:
+            with study.view(history=True) as now:
                 assert now.status.rounds == len({e.round for e in now.events if e.kind == "told"})
                 assert len(now.rows("event")) == len(now.events)
 
@@ -239,7 +239,7 @@ def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):
 def test_a_moment_has_the_events_only_if_asked_for_and_is_over_when_something_happens():
     study = cg.Study(PROBLEM)
     study.tell(study.ask(), {0: 0.5})
-    with study.moment() as now:
+    with study.view() as now:
         assert (
             now.decision is None
             and now.state == now.status.state == "running"
@@ -249,13 +249,13 @@ def test_a_moment_has_the_events_only_if_asked_for_and_is_over_when_something_ha
             with refused("no-history", cg.InputError):
                 look()
     study = cg.Study(PROBLEM)
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         assert now.status.rounds == 0
         study.tell(study.ask(), {0: 0.5})
         for look in (now.export, now.rows, lambda: now.status, lambda: now.pending):
             with refused("moment-passed", cg.StudyError):
                 look()
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         assert now.status.rounds == 1 and now.export()
 
 

@@ -93,18 +93,18 @@ VERDICTS = [(0.1, "too small"), (0.3, "too small"), (1.0, "fits"), (10, "too lar
 def test_what_a_study_says_of_its_sigma():
     for factor, verdict in VERDICTS:
         study = told(0.2 * factor, 0.2, rounds=24, means=(0.0,) * 4, delta=1e-300)
-        stats = study.status.noise
-        assert stats.verdict == verdict and stats.stated == pytest.approx(0.2 * factor)
-        assert stats.observed == pytest.approx(0.2, rel=0.4) and stats.degrees >= 8
-        said = study.status.to_dict()["noise"]
+        stats = study.status.noise_check
+        assert stats.verdict == verdict and stats.stated_sigma == pytest.approx(0.2 * factor)
+        assert stats.estimated_sigma == pytest.approx(0.2, rel=0.4) and stats.dof >= 8
+        said = study.status.to_dict()["noise_check"]
         assert said["verdict"] == verdict and said["code"].startswith("sigma-")
         assert str(study.status).count("\n  noise        ") == 1
 
 
 def test_few_values_other_families_sigmas_that_differ_and_means_are_each_judged_as_they_are():
-    assert told(0.1, 0.1, rounds=2).status.noise.verdict == "not enough data"
+    assert told(0.1, 0.1, rounds=2).status.noise_check.verdict == "not enough data"
     coins = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Bernoulli()))
-    assert coins.status.noise_check is None and coins.status.to_dict()["noise"] is None
+    assert coins.status.noise_check is None and coins.status.to_dict()["noise_check"] is None
     free = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), min_replicates=2)
     free.observe({0: [1.0, 2.0, 3.0], 1: [0.0, 1.0]})
     noise = free.status.noise_check
@@ -128,23 +128,24 @@ def test_few_values_other_families_sigmas_that_differ_and_means_are_each_judged_
 
 def test_a_certificate_says_first_what_the_values_contradict_and_doubts_no_good_data():
     study = told(0.1, 1.0, rounds=60)
-    assert study.done and study.decision.why == "certified"
+    assert study.done and study.decision.reason == "certified"
     first = str(study.decision).splitlines()[0]
     assert "with confidence 95% only if sigma were as stated" in first
     assert "the stated sigma of 0.1 does not fit the values, which vary by" in first
     assert "Gaussian()" in first
     codes = [one.code for one in study.decision.assumptions]
     assert (
-        "sigma-too-small" in codes and study.decision.to_dict()["noise"]["verdict"] == "too small"
+        "sigma-too-small" in codes
+        and study.decision.to_dict()["noise_check"]["verdict"] == "too small"
     )
     assert "does not fit" in str(study.status)
     right = told(0.2, 0.2, rounds=200)
-    assert right.decision.why == "certified" and "only if" not in str(right.decision)
-    assert study.status.noise.contradicted and not study.status.doubts
+    assert right.decision.reason == "certified" and "only if" not in str(right.decision)
+    assert study.status.noise_check.contradicted and not study.status.outliers
     wild = told(0.1, 1.0, rounds=12, delta=1e-300)
     todo = wild.ask()
     wild.tell(todo, {a: 1e4 if k else 0.1 for k, a in enumerate(todo.arms)})
-    assert [one.value for one in wild.status.doubts] == [1e4]
+    assert [one.value for one in wild.status.outliers] == [1e4]
 
 
 def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
@@ -152,7 +153,11 @@ def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
     for rounds, most in ((6, None), (9, 9)):
         study = told(0.05, 1.0, rounds, (0.1, 0.0, 0.0, 0.0), max_rounds=most, engine="python")
         status = study.status
-        assert status.noise.contradicted and status.lead.doubted and status.enough is None
+        assert (
+            status.noise_check.contradicted
+            and status.lead.sigma_doubted
+            and status.early_stop is None
+        )
         said = [str(status), *([] if study.decision is None else [study.decision.render()])]
         for line in "\n".join(said).splitlines():
             assert "confidence 95%" not in line or "sigma" in line
@@ -178,5 +183,5 @@ def test_a_certificate_says_if_its_sigma_could_not_be_checked():
     few, many = told(0.05, 0.05, 60), told(0.5, 0.5, 200, (1.0, 0.5, 0.4, 0.4))
     assert few.decision.certified and many.decision.certified
     codes = [[one.code for one in study.decision.assumptions] for study in (few, many)]
-    assert few.decision.noise.verdict == "not enough data" and "sigma-unchecked" in codes[0]
-    assert many.decision.noise.verdict == "fits" and "sigma-unchecked" not in codes[1]
+    assert few.decision.noise_check.verdict == "not enough data" and "sigma-unchecked" in codes[0]
+    assert many.decision.noise_check.verdict == "fits" and "sigma-unchecked" not in codes[1]

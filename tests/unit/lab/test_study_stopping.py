@@ -120,7 +120,7 @@ def test_only_what_was_told_counts_for_stopping():
             other.observe(values)
         a, b = state_of(one), state_of(other)
         assert a.history.pending.sum() == 100 and b.history.pending.sum() == 0
-        for what in ("evidence", "best", "rival"):
+        for what in ("evidence", "leader", "rival"):
             assert (
                 getattr(a.monitor.told.state, what).tolist()
                 == getattr(b.monitor.told.state, what).tolist()

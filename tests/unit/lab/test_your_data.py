@@ -67,7 +67,7 @@ def test_minimising_is_maximising_the_turned_values(rewards, bounds):
         and (one.allocation == two.allocation).all()
     )
     counts = [40, 20, 30, 10]
-    more = {} if rewards.variance_known else {"spreads": [0.5, 0.4, 0.6, 0.5]}
+    more = {} if rewards.variance_known else {"sigmas": [0.5, 0.4, 0.6, 0.5]}
     mine = cg.evidence(least, means, counts, delta=0.1, **more)
     theirs = cg.evidence(most, other, counts, delta=0.1, **more)
     assert (mine.answer, mine.rival, mine.value) == (theirs.answer, theirs.rival, theirs.value)
@@ -76,7 +76,7 @@ def test_minimising_is_maximising_the_turned_values(rewards, bounds):
 
 def test_plans_of_what_is_minimised():
     least = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.5), goal="minimise")
-    how = {"runs": 2, "engine": "python", "shrink": (1.0, 0.5)}
+    how = {"runs": 2, "engine": "python", "gap_scales": (1.0, 0.5)}
     one = cg.plan(least, [3.0, 1.0, 2.0], **how)
     two = cg.plan(turned(least), [-3.0, -1.0, -2.0], **how)
     assert one.rows() == two.rows() and one.scenarios[0].answer == (1,)
@@ -321,7 +321,9 @@ def test_init_writes_levels_of_plates(tmp_path, monkeypatch):
         assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
         assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
         assert "# batch_effect = true" in Path("no.toml").read_text()  # how it is stated later
-        assert ("# supposed = " in Path("no.toml").read_text()) is (sigma is None)  # how to plan
+        assert ("# simulation_sigma = " in Path("no.toml").read_text()) is (
+            sigma is None
+        )  # how to plan
         with refused("levels-of-noise", noise="bernoulli"):
             init("p.toml", "--names", "names.csv", "--play", 2, "--noise", "bernoulli", "--levels")
         with refused("level-apart"):
@@ -387,7 +389,7 @@ def test_evidence_of_a_data_frame(pairs):
         means = [np.mean(groups[a]) if groups[a] else 0.0 for a in range(3)]
         counts = [len(groups[a]) for a in range(3)]
         spreads = [np.std(groups[a], ddof=1) if len(groups[a]) > 1 else 0.0 for a in range(3)]
-        more = {} if rewards.variance_known else {"spreads": spreads}
+        more = {} if rewards.variance_known else {"sigmas": spreads}
         one = cg.evidence(problem, frame, delta=0.1)
         two = cg.evidence(problem, means, counts, delta=0.1, **more)
         assert one.answer == two.answer or math.isclose(means[one.answer[0]], means[two.answer[0]])
@@ -511,9 +513,11 @@ def test_a_new_study_takes_the_data_of_an_old_one():
     assert "fay" in new.ask().names  # the only arm without a value
     assert new.status.delta == 0.05 / 4 and new.replay().same
     assert "judged at delta = 0.013: data were carried over" in str(new.status)
-    mine, theirs = state_of(old).history.seen, state_of(new).history.seen
+    mine, theirs = state_of(old).history.stats, state_of(new).history.stats
     order = [new.problem.arm_index(name) for name in NAMES]
-    np.testing.assert_allclose(theirs.weighed[:, order], mine.weighed, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        theirs.weighted_sums[:, order], mine.weighted_sums, rtol=1e-9, atol=1e-12
+    )
     rng = np.random.default_rng(1)
     while not new.done:
         (todo,) = new.pending or [new.ask()]

@@ -319,8 +319,8 @@ def test_adahedge_follows_rewards_that_grow_by_any_factor():
     for name, scales in GROWING.items():
         rewards = [scale * rng.random(D) for scale in scales]
         kernel, table, weights, _ = make_kernel(cg.AdaHedge())
-        weights, gap = in_high_precision(sets, rewards)
-        for reward, expected in zip(rewards, weights, strict=True):
+        exact, gap = in_high_precision(sets, rewards)
+        for reward, expected in zip(rewards, exact, strict=True):
             kernel.act(0, weights)
             found = weights.values[: len(sets)]
             assert np.allclose(found, expected, rtol=0.0, atol=1e-12), name

@@ -714,8 +714,8 @@ def test_a_study_takes_sigma_from_within_its_rounds():
     assert shaken.decision.rounds == still.decision.rounds
     assert shaken.decision.evidence == pytest.approx(still.decision.evidence, abs=1e-5)
     noise = shaken.status.noise_check
-    assert noise.verdict == "not stated" and noise.degrees > 10
-    assert noise.observed == pytest.approx(0.4, rel=0.4)
+    assert noise.verdict == "not stated" and noise.dof > 10
+    assert noise.estimated_sigma == pytest.approx(0.4, rel=0.4)
     assert shaken.replay().same
     with refused("variance-hidden", InputError):
         study = cg.Study(problem)
@@ -761,7 +761,7 @@ def test_the_lead_within_rounds_has_an_interval():
             lead = study.status.lead
             assert lead.proved and lead.low < MEANS[0] - MEANS[lead.rival[0]] < lead.high
             assert lead.low < lead.value < lead.high and 0.0 < lead.posterior_probability <= 1.0
-            assert "with confidence 95%" in str(lead.headline) and lead.within > 0.0
+            assert "with confidence 95%" in str(lead.sentence) and lead.within > 0.0
             assert all(one.low is None and one.high is None for one in study.status.estimates)
             widths.append(lead.high - lead.low)
         assert widths[0] == pytest.approx(widths[1], rel=1e-4)
@@ -843,7 +843,7 @@ def test_levels_that_nobody_stated_are_pointed_out():
         assert "batch_effect=True" in str(study.status)
         study.stop("enough")
         assert "levels" in study.decision.headline.arguments
-        assert "batch_effect=True" in str(study.decision.sentence)
+        assert "batch_effect=True" in str(study.decision.headline)
     json.dumps(flagged[0].status.to_dict())
     warning = opened(9.0, 0, rewards=cg.Gaussian()).status.batch_warning
     assert "Gaussian(batch_effect=True)" in str(warning)

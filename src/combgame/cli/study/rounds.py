@@ -123,7 +123,7 @@ def extend(
                 "max_rounds": max_rounds,
                 "deadline": deadline,
                 "state": status.state,
-                "next": status.next_step.to_data(SHELL),
+                "next_step": status.next_step.to_data(SHELL),
             },
             f"extended: {status.next_step.render(SHELL)}",
             as_json,
@@ -299,8 +299,11 @@ def warnings(status: Any, decision: Any) -> list[str]:
 
 def standing(status: Any) -> dict[str, Any]:
     """Return the state of a study for programs."""
-    doubts = [one.to_dict(SHELL) for one in status.outliers]
-    return {"state": status.state, "next": status.next_step.to_data(SHELL), "doubts": doubts}
+    return {
+        "state": status.state,
+        "next_step": status.next_step.to_data(SHELL),
+        "outliers": [one.to_dict(SHELL) for one in status.outliers],
+    }
 
 
 def summary(
@@ -427,7 +430,7 @@ def check_repeats(study: Any, sheet: Mapping[int, Mapping[int, Any]]) -> None:
     }
     if all(is_probably_chance(study.problem, values) for values in entries.values()):
         return
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         before = fingerprints(one for one in now.events if one.round not in entries)
     error = repeated_round(study.problem, entries, before)
     if error is not None:

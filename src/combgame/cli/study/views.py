@@ -53,7 +53,7 @@ def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None
         data = {
             "state": now.state,
             "decision": None if made is None else made.to_dict(SHELL),
-            "next": now.next_step.to_data(SHELL),
+            "next_step": now.next_step.to_data(SHELL),
         }
         said = Message("no-decision", "There is no decision yet: {name} still runs", name=now.name)
         text = (
@@ -81,7 +81,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Export the study as a table (CSV), or all of it (JSON)."""
-    with opened(storage, name) as study, study.moment(history=True) as now:
+    with opened(storage, name) as study, study.view(history=True) as now:
         if out is not None:
             anew = replaced(out)
             now.export(out, level, form, SHELL)
@@ -149,7 +149,7 @@ def report(
 
     It has the decision, pictures, assumptions, every round and who measured it.
     """
-    with opened(storage, name) as study, study.moment(history=True) as now:
+    with opened(storage, name) as study, study.view(history=True) as now:
         out = out or Path(file_name(study.name, "report") + ".html")
         planned = None if plan is None else _planned(plan, now.status.settings)
         anew = replaced(out)

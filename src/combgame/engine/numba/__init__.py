@@ -82,7 +82,7 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
         if often[0] > 0:
             gc.set_threshold(*SELDOM)
         try:
-            with compiler.accelerator.lazily() if compiler.ACTIVE else nullcontext():
+            with compiler.accelerator.deferred_codegen() if compiler.ACTIVE else nullcontext():
                 entry.compile((kind,))
         finally:
             config.BOUNDSCHECK = before

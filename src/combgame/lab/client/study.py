@@ -397,7 +397,7 @@ class RemoteStudy(StudyReader):
         reason = None if reason is None else reason_of(reason)
         given = self._named(observed_of(values, self.problem, self.name, allow_duplicates))
         about = {
-            "again": check_bool("again", allow_duplicates),
+            "again": check_bool("allow_duplicates", allow_duplicates),
             "planned": check_bool("planned", planned),
         }
         said = self._do("observe", client, values=given, reason=reason, **about)
@@ -438,7 +438,7 @@ class RemoteStudy(StudyReader):
     # ---- reading
 
     @contextmanager
-    def moment(self, history: bool = False) -> Iterator[StudyView]:
+    def view(self, history: bool = False) -> Iterator[StudyView]:
         """Return the study at the present moment, for several looks that fit together.
 
         With `history`, all events are included, which `rows`, `history` and `export` need.
