@@ -78,9 +78,9 @@ def several():
 
 def said(study):
     """The chance that a study states now, and its answer."""
-    with study.moment() as now:
+    with study.view() as now:
         own = now._state
-        best = own.monitor.told.view.leader
+        best = own.monitor.told.state.leader
         return posterior_probability_best(
             own.problem, own.monitor.told.kernel, own.history.stats, best
         ), best.copy()
@@ -97,7 +97,7 @@ def one(problem, looks, spreads, seed):
     study = cg.Study(problem, seed=seed, max_rounds=max(looks), engine="python")
     while not study.done:
         todo = study.ask()
-        level = LEVEL * rng.standard_normal() if problem.rewards.levels() else 0.0
+        level = LEVEL * rng.standard_normal() if problem.rewards.has_batch_effect() else 0.0
         if coins:
             values = {a: float(rng.random() < means[a]) for a in todo.arms}
         else:

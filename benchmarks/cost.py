@@ -37,7 +37,8 @@ for name in json.loads(sys.argv[1]):
                 began = time.process_time()
                 sim = cg.simulate(
                     *problem(name), rule="frank-wolfe", threshold=threshold, delta=delta,
-                    runs=runs, max_rounds=cap, relabel=runs > 1, engine="compiled", progress=False,
+                    runs=runs, max_rounds=cap, shuffle_arms=runs > 1, engine="compiled",
+                    progress=False,
                 )
                 return (time.process_time() - began) / sim.rounds.sum()
             spent(1, 1)

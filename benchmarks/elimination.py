@@ -35,7 +35,7 @@ def main() -> None:
                     "threshold": threshold,
                     "runs": options.runs,
                     "jobs": options.jobs,
-                    "relabel": True,
+                    "shuffle_arms": True,
                 }
                 plain = cg.simulate(problem, means(d), **settings)
                 shorter = cg.simulate(problem, means(d), elimination="always", **settings)

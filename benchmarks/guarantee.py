@@ -56,18 +56,18 @@ HEAD = [
 ]
 
 
-class AdversaryPart(NamedTuple):
+class AdversaryKernel(NamedTuple):
     truth: Floats
     sign: Floats  # -1: should look bad, 1: should look good
     score: Floats
 
-    def choose(self, problem, stats, view, rng):
+    def choose(self, problem, stats, state, rng):
         """What looks least as it should, in standard errors, is played again."""
         for a in range(self.truth.size):
             self.score[a] = (
                 -self.sign[a] * math.sqrt(stats.counts[a]) * (stats.mean[a] - self.truth[a])
             )
-        problem.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, state.action)
 
     def needs_resize(self):
         return False
@@ -85,20 +85,20 @@ class Adversary(RuleBase):
         sign = np.zeros(truth.size)
         sign[list(order[1])] = 1.0
         sign[list(order[0])] -= 1.0
-        if not problem.answers.neighbourhood().most > 2 and len(order[0]) == 1:
+        if not problem.answers.neighbourhood().max_size > 2 and len(order[0]) == 1:
             sign = np.where(truth == truth.max(), -1.0, 1.0)  # any of the other arms will do
         return FixedBoundRule(
-            AdversaryPart(truth, sign, np.zeros(truth.size)),
+            AdversaryKernel(truth, sign, np.zeros(truth.size)),
             padded(start_sets("covering", problem.actions, None)),
         )
 
 
-class FlattererPart(NamedTuple):
+class FlattererKernel(NamedTuple):
     truth: Floats
     best: int
     score: Floats
 
-    def choose(self, problem, stats, view, rng):
+    def choose(self, problem, stats, state, rng):
         """The best arm until it looks bad, another until it looks good, and then whatever looks
         most as it is: its next value is likely to be near its mean, and sigma to look small.
         """
@@ -109,7 +109,7 @@ class FlattererPart(NamedTuple):
             self.score[self.best] = 1.0
         elif stats.mean[other] < self.truth[other]:
             self.score[other] = 1.0
-        problem.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, state.action)
 
     def needs_resize(self):
         return False
@@ -124,18 +124,18 @@ class Flatterer(RuleBase):
     def bind(self, problem):
         truth = np.array(self.means)
         return FixedBoundRule(
-            FlattererPart(truth, int(truth.argmax()), np.zeros(truth.size)),
+            FlattererKernel(truth, int(truth.argmax()), np.zeros(truth.size)),
             padded(start_sets("covering", problem.actions, None)),
         )
 
 
-class LevelAdversaryPart(NamedTuple):
+class LevelAdversaryKernel(NamedTuple):
     truth: Floats
     sign: Floats  # -1: should look bad, 1: should look good
     score: Floats
     kept: Floats  # the play of the present block
 
-    def choose(self, problem, stats, view, rng):
+    def choose(self, problem, stats, state, rng):
         """At the beginning of a block: the arms that look least as they should, over and over; a
         long block if the wrong arms are behind; a level that follows what has been seen.
         """
@@ -149,8 +149,8 @@ class LevelAdversaryPart(NamedTuple):
             problem.actions.argmax(self.score, self.kept)
             blocks.left[0] = 1 if wrong > 0.0 else 5
         blocks.lifted[0] = 0.5 * blocks.lifted[0] + 50.0 * (stats.mean[0] - stats.mean[1])
-        for a in range(view.action.size):
-            view.action[a] = self.kept[a]
+        for a in range(state.action.size):
+            state.action[a] = self.kept[a]
 
     def needs_resize(self):
         return False
@@ -165,8 +165,8 @@ class LevelAdversary(RuleBase):
     def bind(self, problem):
         truth = np.array(self.means)
         sign = np.where(truth == truth.max(), -1.0, 1.0)
-        part = LevelAdversaryPart(truth, sign, np.zeros(truth.size), np.zeros(truth.size))
-        return FixedBoundRule(part, padded(start_sets("covering", problem.actions, None)))
+        kernel = LevelAdversaryKernel(truth, sign, np.zeros(truth.size), np.zeros(truth.size))
+        return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))
 
 
 def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:

@@ -66,7 +66,7 @@ def main() -> None:
     cells = []
     for family, instance in instances():
         problem, means = instance.problem, instance.means
-        one = {"delta": 0.1, "threshold": "stylised", "jobs": options.jobs, "relabel": True}
+        one = {"delta": 0.1, "threshold": "stylised", "jobs": options.jobs, "shuffle_arms": True}
         ours = cg.simulate(problem, means, rule="frank-wolfe", runs=options.runs, **one)
         told = cg.simulate(
             problem,

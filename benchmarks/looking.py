@@ -37,14 +37,14 @@ LEVELS = (0.1, 0.01, 0.001)
 HEAD = ["study", "rewards", "studies", "level", "errors", "rate", "95 % interval", "error / level"]
 
 
-class TypicalPart(NamedTuple):
+class TypicalKernel(NamedTuple):
     score: Floats
 
-    def choose(self, problem, stats, view, rng):
+    def choose(self, problem, stats, state, rng):
         """Of the arms with fewest values, that which reads most as all of them are."""
         for a in range(self.score.size):
             self.score[a] = -abs(stats.mean[a]) - 10.0 * stats.counts[a]
-        problem.actions.argmax(self.score, view.action)
+        problem.actions.argmax(self.score, state.action)
 
     def needs_resize(self):
         return False
@@ -55,8 +55,8 @@ class Typical(RuleBase):
     """Plays again what looks typical."""
 
     def bind(self, problem):
-        part = TypicalPart(np.zeros(problem.d))
-        return FixedBoundRule(part, padded(start_sets("covering", problem.actions, None)))
+        kernel = TypicalKernel(np.zeros(problem.d))
+        return FixedBoundRule(kernel, padded(start_sets("covering", problem.actions, None)))
 
 
 def history_of(study):

@@ -2,7 +2,7 @@
 
 Studies that are told a sigma which is 1/10, 1/2, 1, 2 or 10 times the true one, or none at all
 (Gaussian()): how many certify a wrong answer, how many say that the stated sigma does not fit
-(`decision.noise`), after how many plays. delta = 0.05. A study that reaches its cap certifies
+(`decision.noise_check`), after how many plays. delta = 0.05. A study that reaches its cap certifies
 nothing.
 """
 

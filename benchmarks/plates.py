@@ -82,7 +82,8 @@ def studied(runs):
             ends = [study(rewards, size, seed) for seed in range(runs)]
             sure = [one for one in ends if one.decision.certified]
             flagged = [
-                one.status.levels is not None or one.decision.noise.contradicted for one in ends
+                one.status.batch_warning is not None or one.decision.noise_check.contradicted
+                for one in ends
             ]
             wrong = [one for one in sure if one.decision.answer != (0,)]
             plates = np.mean([one.decision.rounds for one in ends])

@@ -1,10 +1,10 @@
 """Why the published table of P-FWS reads as it does: python benchmarks/public_code.py [--runs 50]
 
 E20, delta = 0.1, ln((1 + ln t)/delta). Its public code differs from its paper in the rule
-(`cg.PFWS(n_draws=4999)`) and in the statistic that stops (`cg.SampledAlternatives(4999)`). Each difference is
-switched on by itself, and at the end of every run the exact statistic is worked out at the counts.
-A table of more runs has those of a smaller one in it. A run of the public code's rule takes about
-40 s of one core.
+(`cg.PFWS(n_draws=4999)`) and in the statistic that stops (`cg.SampledAlternatives(4999)`). Each
+difference is switched on by itself, and at the end of every run the exact statistic is worked out
+at the counts. A table of more runs has those of a smaller one in it. A run of the public code's
+rule takes about 40 s of one core.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def played(instance: instances.PublishedInstance, case: str, number: int) -> One
     run.advance(LAST)
     best = mine.problem.answers.argmax(means)
     answer = tuple(np.flatnonzero(run.recommended[0] > 0.5).tolist())
-    exact = cg.evidence(mine.problem, run.stats.mean, run.seen.counts, threshold="stylised").value
+    exact = cg.evidence(mine.problem, run.stats.mean, run.stats.counts, threshold="stylised").value
     return One(
         int(run.stopping_times[0]), answer == tuple(best), float(run.state.evidence[0]), exact
     )

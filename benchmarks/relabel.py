@@ -2,8 +2,8 @@
 benchmarks/relabel.py [--out FILE]
 
 listed: as the paper prints them, the best arm first; reversed: the best arm last; relabelled: in a
-new random order in every run (`shuffle_arms=True`). delta = 0.1, stylised threshold (gcb-pe: its own,
-with the paper's scale). The three have different seeds, so that they are independent; z is the
+new random order in every run (`shuffle_arms=True`). delta = 0.1, stylised threshold (gcb-pe: its
+own, with the paper's scale). The three have different seeds, so that they are independent; z is the
 largest difference of two of the three means over its standard error, with the chance that it is as
 large if the numbers of the arms do not matter.
 """

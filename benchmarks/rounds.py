@@ -54,7 +54,7 @@ def window(run: Run, rounds: int) -> float:
 
 
 def support(run: Run) -> int:
-    return int(run.rule.mixture.size[0]) if hasattr(run.rule, "mixture") else 0
+    return int(run.rule.weights.size[0]) if hasattr(run.rule, "weights") else 0
 
 
 def measure(d: int, warm: int, windows: int, bar: tqdm) -> list[dict[str, object]]:

@@ -41,10 +41,10 @@ rounds = {}
 for name, rewards in (("coins", cg.Bernoulli()), ("bounded", cg.Bounded(0, 1))):
     sim = cg.simulate(
         cg.Problem(cg.Arms(4), None, rewards), [best, rest, rest, rest], rule="frank-wolfe",
-        delta=0.1, threshold="mixture", runs=runs, relabel=True, max_rounds=10**6,
+        delta=0.1, threshold="mixture", runs=runs, shuffle_arms=True, max_rounds=10**6,
         engine="compiled", progress=False,
     )
-    rounds[name] = [sim.rounds.mean(), sim.rounds.std() / runs**0.5, sim.report()[0]["errors"]]
+    rounds[name] = [sim.rounds.mean(), sim.rounds.std() / runs**0.5, sim.summary()[0]["errors"]]
 print(json.dumps(rounds))
 """
 

@@ -84,14 +84,14 @@ def counted(d: int, rule: str, threshold: str) -> list[str]:
     run = runner.begin(0)
     run.advance(BEFORE)
     parts = (run.kernel, run.rule, run.stats, run.state, run.stopping_times, run.recommended)
-    names = ("game", "rule", "seen", "view", "stops", "winners")
+    names = ("problem", "rule", "stats", "state", "stops", "winners")
     known, common = dict[int, str](), set[int]().union(*map(shared, parts[:4]))
-    kernel, chosen, seen, view, stops, winners = (
+    kernel, chosen, stats, state, stops, winners = (
         watched(part, name, known) for part, name in zip(parts, names, strict=True)
     )
     LOADS.clear(), STORES.clear()
     for _ in range(COUNTED):
-        step(kernel, chosen, run.start, run.means, run.rng, 10**6, seen, view, stops, winners)
+        step(kernel, chosen, run.start, run.means, run.rng, 10**6, stats, state, stops, winners)
     starts = sorted(known)
 
     def array(address: int) -> int:

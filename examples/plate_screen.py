@@ -86,7 +86,7 @@ def main() -> None:
             print(combgame("tell", str(todo), storage=storage)[1].strip())
         code, told = combgame("status", "--json", storage=storage)
         assert code == CERTIFIED
-        print(json.loads(told)["decision"]["sentence"]["text"])
+        print(json.loads(told)["decision"]["headline"]["text"])
 
 
 if __name__ == "__main__":

@@ -476,7 +476,7 @@ AFTER = (  # the findings
         (
             ConditionalBlock(
                 ("elimination",),
-                "`cg.simulate(..., elimination='always')` discards an answer for good once it has "
+                '`cg.simulate(..., elimination="always")` discards an answer for good once it has '
                 'lost to the leader by more than the threshold, `elimination="phases"` looks only '
                 "at the ends of phases that grow by a tenth; both stop when one answer is left. "
                 "Such a run needs every rival beaten at some time, and not all of them at the same "

@@ -31,23 +31,28 @@ SOURCE, PAGE = ROOT / "src" / "combgame", ROOT / "docs" / "codes.md"
 LEFT = ()  # folders and modules whose sentences have no codes yet
 PASS_ON = {  # functions that are given a template, and what else they are in
     ("errors.py", "CombGameError"),
-    ("errors.py", "must_be"),
-    ("errors.py", "plain_text"),
-    ("_validation.py", "items_of"),
-    ("errors.py", "unknown"),
-    ("errors.py", "needs_extra"),
+    ("errors.py", "invalid_argument"),
+    ("errors.py", "check_text"),
+    ("_validation.py", "check_list"),
+    ("errors.py", "unknown_name"),
+    ("errors.py", "missing_extra"),
     ("_messages.py", "Message"),
     ("lab/client/_wire.py", "sentence_from"),
-    ("stopping/base.py", "also"),
+    ("stopping/base.py", "with_note"),
     ("io/parsing.py", "must_be"),
     ("io/parsing.py", "missing"),
     ("io/parsing.py", "unknown"),
 }
 METHODS = ("must_be", "unknown", "unknown_key", "missing")  # of a `Location`: no name, but a value
 MANY = ("must-be", "unknown", "needs-extra")  # the codes of errors.py, for its functions alone
-LIKE = ("must_be", "items_of", "plain_text")  # which are given what a value must be
-HELPERS = (*LIKE, "unknown", "needs_extra", "also", "within", "missing", "unknown_key")
-ALONE = ("unknown", "needs_extra", "unknown_key")  # which are given no template
+LIKE = ("must_be", "invalid_argument", "check_list", "check_text")  # are given what a value must be
+ALONE = {  # which are given no template, and their codes
+    "unknown": "unknown",
+    "unknown_name": "unknown",
+    "missing_extra": "needs-extra",
+    "unknown_key": "unknown-key",
+}
+HELPERS = (*LIKE, *ALONE, "with_note", "with_context", "missing")
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -159,7 +164,7 @@ class Walk:
             name = getattr(node.func, "id", "")
             verb = getattr(node.func, "attr", name)
             method = not name and (verb in METHODS or verb in self.makers)
-            if name in self.makers or method or (verb == "within" != name and worded(node)):
+            if name in self.makers or method or (verb == "with_context" != name and worded(node)):
                 self.made.append(site(node, verb, f"{self.path}:{node.lineno}", known))
 
 
@@ -169,10 +174,10 @@ def worded(node):
 
 
 def advised(trees):
-    """The remedies of every `Advice`, by the name of the field."""
+    """The remedies of every `StorageAdvice`, by the name of the field."""
     remedies = defaultdict(tuple)
     for node in (x for tree in trees for x in ast.walk(tree) if isinstance(x, ast.Call)):
-        if getattr(node.func, "id", "") == "Advice":
+        if getattr(node.func, "id", "") == "StorageAdvice":
             for word in node.keywords:
                 remedies[f"advice.{word.arg}"] += literal(word.value, {})
     return remedies
@@ -182,7 +187,8 @@ def sites(source=SOURCE, left=LEFT):
     """Every sentence that is made in the source, but for the folders that are left."""
     paths = sorted(source.rglob("*.py"))
     trees = {path.relative_to(source).as_posix(): ast.parse(path.read_text()) for path in paths}
-    makers, made = {*family(trees.values()), "Message", *HELPERS} - {"within", "missing"}, []
+    makers = {*family(trees.values()), "Message", *HELPERS}
+    makers, made = makers - {"with_context", "missing", "must_be", "unknown"}, []
     advice = advised(trees.values())
     for path, tree in trees.items():
         if path.partition("/")[0] not in left:
@@ -205,14 +211,14 @@ def site(call, name, where, known):
         text = given.pop("what", text)
         remedy = values[3] if len(values) > 3 else remedy
         given = {one: x for one, x in given.items() if one not in ("of", "lines")}
-        if name != "must_be":
+        if name.startswith("check_"):
             given.pop("most", None)
     elif name == "missing":
         code, text = ast.Constant("missing-key"), ast.Constant("{key} is missing")
         remedy = values[1] if len(values) > 1 else remedy
     elif name in ALONE:
-        code, text = ast.Constant(name.replace("_", "-")), ast.Constant("")
-    elif name in ("also", "within"):
+        code, text = ast.Constant(ALONE[name]), ast.Constant("")
+    elif name in ("with_note", "with_context"):
         code, text = ast.Constant("more"), values[-1] if values else None
     else:
         code, text = (values + [None] * 2)[:2]
@@ -271,11 +277,11 @@ SEEN = [
     ("raise InputError('wrong', '{x} is wrong')", "places"),
     ("raise InputError('wrong', 'it is wrong', x=1)", "places"),
     ("raise InputError('wrong', 'it is wrong', remedy=advice)", "literal templates"),
-    ("raise must_be('x', x, f'at least {least}')", "literal templates"),
-    ("raise must_be('x', x, 'at least {least}')", "places"),
+    ("raise invalid_argument('x', x, f'at least {least}')", "literal templates"),
+    ("raise invalid_argument('x', x, 'at least {least}')", "places"),
     ("class Mine(InputError): pass\nraise Mine('it is wrong')", "literal templates"),
     ("text = f'{x} is wrong'\nraise InputError('wrong', text)", "literal templates"),
-    ("why.within('line {line}', row=1)", "places"),
+    ("why.with_context('line {line}', row=1)", "places"),
     ("raise errors.InputError('wrong', f'{x} is wrong')", "literal templates"),
     ("raise at.at('x').must_be(x, f'at least {least}')", "literal templates"),
     ("raise at.must_be(x, 'an arm', 'one of {names}')", "places"),
@@ -373,7 +379,7 @@ def term(node):
 
 def examples(one):
     """The sentences of a site, with examples as arguments."""
-    head = "{name} = {value!r} must be " if one.verb == "must_be" else ""
+    head = "{name} = {value!r} must be " if one.verb in ("must_be", "invalid_argument") else ""
     for text, remedy in product(one.texts, one.remedies):
         formats = defaultdict(list)
         for name, form in places(head + text) + places(remedy):

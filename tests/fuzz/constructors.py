@@ -79,15 +79,15 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "bounds": (0.0, 1.0),
         },
     ),
-    "Hedge": (cg.Hedge, {"first": 200.0, "ratio": 2.0}),
+    "Hedge": (cg.Hedge, {"initial_horizon": 200.0, "horizon_factor": 2.0}),
     "OFW": (cg.OFW, {"sparsify": True}),
     "LLOO": (
         cg.LLOO,
         {
             "sparsify": True,
             "geometry": cg.PolytopeGeometry(1.0, 1.0, 1.0, True),
-            "first": 9,
-            "ratio": 2.0,
+            "initial_horizon": 9,
+            "horizon_factor": 2.0,
         },
     ),
     "CombGame": (
@@ -97,17 +97,23 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "tracking": "C",
             "bonus": "stylised",
             "learner_per_answer": False,
-            "start": "covering",
-            "record": False,
+            "initialization": "covering",
+            "track_regret": False,
         },
     ),
     "FrankWolfe": (
         cg.FrankWolfe,
-        {"kappa": 6.0, "slow": 1e6, "explore": 1.2, "ease": 20.0, "pool": 5},
+        {
+            "sharpness": 6.0,
+            "anneal_after": 1e6,
+            "exploration": 1.2,
+            "exploration_delay": 20.0,
+            "max_rivals": 5,
+        },
     ),
     "Uniform": (cg.Uniform, {"start": "covering"}),
-    "GCBPE": (cg.GCBPE, {"scale": 1.0}),
-    "Informed": (cg.FixedAllocation, {"support": [((0, 1), 0.5), ((1, 2), 0.5)]}),
+    "GCBPE": (cg.GCBPE, {"noise_scale": 1.0}),
+    "FixedAllocation": (cg.FixedAllocation, {"support": [((0, 1), 0.5), ((1, 2), 0.5)]}),
     "ProductAdaHedge": (cg.ProductAdaHedge, {"bonus": "stylised"}),
     "theory_bonus": (cg.theory_bonus, {"b": 1.0, "c": 1.0}),
     "Instance": (
@@ -154,7 +160,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "runs": 2,
             "seed": 0,
             "max_rounds": 5,
-            "relabel": False,
+            "shuffle_arms": False,
         },
     ),
     "Study": (
@@ -189,9 +195,9 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "seed": 0,
             "jobs": 1,
             "max_rounds": 3,
-            "relabel": False,
+            "shuffle_arms": False,
             "engine": "python",
-            "ties": "error",
+            "on_tie": "raise",
             "elimination": None,
             "epsilon": 0.0,
             "progress": False,
@@ -233,7 +239,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "counts": [3, 4, 5],
             "delta": 0.1,
             "threshold": "mixture",
-            "spreads": None,
+            "sigmas": None,
             "weights": None,
         },
     ),
@@ -263,7 +269,7 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "max_rounds": 3,
             "jobs": 1,
             "engine": "python",
-            "shrink": [1.0],
+            "gap_scales": [1.0],
             "progress": False,
             "epsilon": 0.0,
         },
@@ -338,15 +344,15 @@ def structure_verb(rng: Random, folder: Path) -> Case:
         lambda: cg.IntegerProgram(([[1.0, 1.0, 1.0]], 0.0, 2.0), 3),
     ]
     made = rng.choice(makers)()
-    verb = rng.choice(["argmax", "contains", "sets"])
-    value = {"argmax": [0.1] * made.d, "contains": [0, 1], "sets": 5}[verb]
+    verb = rng.choice(["argmax", "contains", "to_list"])
+    value = {"argmax": [0.1] * made.d, "contains": [0, 1], "to_list": 5}[verb]
     given = mostly(rng, value)
     return Case(f"{made}.{verb}({shown(given)})", lambda: getattr(made, verb)(given))
 
 
 def problem_verb(rng: Random, folder: Path) -> Case:
     """A verb of a problem, with an odd argument."""
-    made, verb = problem(), rng.choice(["arm", "label", "means"])
-    value = {"arm": "a", "label": ["a", 1], "means": [0.1, 0.2, 0.3]}[verb]
+    made, verb = problem(), rng.choice(["arm_index", "label", "check_means"])
+    value = {"arm_index": "a", "label": ["a", 1], "check_means": [0.1, 0.2, 0.3]}[verb]
     given = odd(rng) if rng.random() < 0.5 else mostly(rng, value)
     return Case(f"problem.{verb}({shown(given)})", lambda: getattr(made, verb)(given))

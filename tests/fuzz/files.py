@@ -35,9 +35,9 @@ REWARDS: list[dict[str, Any]] = [
 RULES: list[Any] = [
     "lloo",
     {"learner": "ofw", "sparsify": False},
-    {"rule": "frank-wolfe", "pool": 3},
+    {"rule": "frank-wolfe", "max_rivals": 3},
     {"rule": "uniform", "start": "full", "label": "u"},
-    {"learner": "lloo", "bonus": {"b": 1.0, "c": 1.0}, "first": 9},
+    {"learner": "lloo", "bonus": {"b": 1.0, "c": 1.0}, "initial_horizon": 9},
 ]
 
 
@@ -138,7 +138,7 @@ def campaign_file(rng: Random, folder: Path) -> Case:
         "delta": [0.1, 0.05],
         "threshold": "mixture",
         "max_rounds": 5,
-        "relabel": False,
+        "shuffle_arms": False,
         "rules": [rng.choice(RULES)],
         "problems": [
             {**described(rng), "truth": {"means": [0.3, 0.2, 0.1]}, "name": "p", "x": 1.0}

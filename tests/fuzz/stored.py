@@ -108,7 +108,10 @@ def study_cells(rng: Random, folder: Path) -> Case:
     shutil.copyfile(whole("study"), path)
     table, columns = rng.choice(
         [
-            ("combgame_events", ["seq", "kind", "at", "round", "client", "reason", "data", "seal"]),
+            (
+                "combgame_events",
+                ["seq", "kind", "timestamp", "round", "client", "reason", "data", "seal"],
+            ),
             ("combgame_studies", ["id", "name"]),
             ("combgame_snapshots", ["seq", "sources", "checksum", "body"]),
             ("combgame_schema", ["version"]),
@@ -163,7 +166,7 @@ def _cell(rng: Random, column: str) -> Any:
         return rng.choice(
             ["asked", "told", "created", "closed", "extended", "certified", "of another time", ""]
         )
-    if column == "at" and rng.random() < 0.7:
+    if column == "timestamp" and rng.random() < 0.7:
         return rng.choice([1e13, 1e300, -1e300, float("inf"), 0.0, "x"])
     value = odd(rng, 0)
     return value if isinstance(value, int | float | str | bytes | type(None)) else None
@@ -175,7 +178,7 @@ def _reseal(db: sqlite3.Connection) -> None:
 
     before = ""
     rows = db.execute(
-        "SELECT seq, kind, at, round, client, reason, data, version FROM combgame_events "
+        "SELECT seq, kind, timestamp, round, client, reason, data, version FROM combgame_events "
         "ORDER BY seq"
     ).fetchall()
     for row in rows:

@@ -162,7 +162,7 @@ def test_a_study_that_is_opened_calls_back_too_and_one_that_no_file_can_hold_is_
     heard = []
     pair = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
     cg.Study(pair, storage=storage, min_replicates=0).close()
-    calls = {f"on_{what}": heard.append for what in ("asked", "told", "certified")}
+    calls = {f"on_{what}": heard.append for what in ("ask", "tell", "certify")}
     with cg.Study.open(storage, **calls) as study:
         one, two = study.ask(2)
         study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
@@ -590,18 +590,20 @@ def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(storage, often):
 
 def test_a_head_that_was_noted_shows_whether_events_were_removed(storage, often):
     with eight_rounds(storage) as study:
-        before = study.status.head
+        before = study.status.audit_hash
         study.stop("enough")
-        head = study.status.head
+        head = study.status.audit_hash
         number, last = head.split(":")
         assert (before.split(":")[0], number, len(last)) == ("17", "18", 16)
         assert (
-            study.decision.head == head
+            study.decision.audit_hash == head
             and head in str(study.decision)
             and head in str(study.status)
         )
         told = json.loads(study.export())
-        assert told["head"] == told["status"]["head"] == told["decision"]["head"] == head
+        assert (
+            told["head"] == told["status"]["audit_hash"] == told["decision"]["audit_hash"] == head
+        )
         assert [row["seal"] for row in study.rows("event")][-1] == last
         before_that, chain = "", []
         for event in told["events"]:  # anybody can add it up again

@@ -100,7 +100,11 @@ STRUCTURES = [
     case("must-be", lambda: cg.Subsets(3, 4), of="Subsets", name="size", value=4, d=3),
     case("must-be", lambda: cg.Subsets(3, 0), of="Subsets", name="size", value=0, least=1),
     case(
-        "must-be", lambda: cg.Subsets(3, 1).to_list(limit="a"), of="sets", name="limit", value="a"
+        "must-be",
+        lambda: cg.Subsets(3, 1).to_list(limit="a"),
+        of="to_list",
+        name="limit",
+        value="a",
     ),
     case("must-be", lambda: cg.Subsets(3, 1).argmax([0, 1]), of="argmax", name="scores", d=3),
     case("no-sets", lambda: cg.Listed([], 3)),
@@ -155,15 +159,29 @@ RULES = [
         "unknown",
         lambda: cg.CombGame(initialization="some"),
         of="CombGame",
-        kind="start",
+        kind="initialization",
         name="some",
     ),
-    case("unknown", lambda: cg.CombGame(initialization=ARRAY), of="CombGame", kind="start"),
+    case(
+        "unknown", lambda: cg.CombGame(initialization=ARRAY), of="CombGame", kind="initialization"
+    ),
     case("unknown", lambda: cg.Uniform(start="some"), kind="start", name="some"),
     case("unknown", lambda: cg.Uniform(start=ARRAY), kind="start"),
     case("must-be", lambda: cg.LLOO(geometry=3), of="LLOO", name="geometry", value=3),
-    case("must-be", lambda: cg.Hedge(initial_horizon=-1), of="doubling", name="first", value=-1),
-    case("must-be", lambda: cg.Hedge(horizon_factor=0.5), of="doubling", name="ratio", value=0.5),
+    case(
+        "must-be",
+        lambda: cg.Hedge(initial_horizon=-1),
+        of="doubling",
+        name="initial_horizon",
+        value=-1,
+    ),
+    case(
+        "must-be",
+        lambda: cg.Hedge(horizon_factor=0.5),
+        of="doubling",
+        name="horizon_factor",
+        value=0.5,
+    ),
     case("must-be", lambda: cg.theory_bonus(b=-1.0), of="theory_bonus", name="b", value=-1.0),
     case("must-be", lambda: cg.theory_bonus("a", "b"), of="theory_bonus", name="b", value="a"),
 ]
@@ -188,7 +206,7 @@ RUNS = [
     case("must-be", lambda: go(runs=2**64), name="runs", value=2**64),
     case("must-be", lambda: go(max_rounds=0), name="max_rounds", value=0),
     case("must-be", lambda: go(seed=-1), name="seed", value=-1),
-    case("must-be", lambda: go(on_tie="ignore"), name="ties", value="ignore"),
+    case("must-be", lambda: go(on_tie="ignore"), name="on_tie", value="ignore"),
     case("unknown", lambda: go(threshold="sure"), kind="threshold", name="sure"),
     case("unknown", lambda: go(engine="gpu"), kind="engine", name="gpu"),
     case(

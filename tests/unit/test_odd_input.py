@@ -127,7 +127,7 @@ def test_a_clock_beyond_the_calendar_is_shown_as_a_number(monkeypatch):
     monkeypatch.setattr("combgame.storage.clock.now", lambda: 1e13)
     with study() as made:
         made.ask()
-        assert "1e+13" in made.rows("event")[-1]["at"]
+        assert "1e+13" in made.rows("event")[-1]["timestamp"]
         assert str(made.status)
 
 
@@ -209,8 +209,8 @@ def changed(path, column, value, seq=2):
         db.execute(f"UPDATE combgame_events SET {column} = ? WHERE seq = ?", (value, seq))
         before = ""
         for row in db.execute(
-            "SELECT seq, kind, at, round, client, reason, data, version FROM combgame_events "
-            "ORDER BY seq"
+            "SELECT seq, kind, timestamp, round, client, reason, data, version "
+            "FROM combgame_events ORDER BY seq"
         ).fetchall():
             before = chain_hash(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
             db.execute("UPDATE combgame_events SET seal = ? WHERE seq = ?", (before, row[0]))

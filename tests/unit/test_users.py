@@ -57,12 +57,12 @@ def test_comparisons_can_be_labelled_indexed_and_counted():
 
 
 def test_a_tie_that_is_run_can_be_printed():
-    tied = {"rule": "lloo", "ties": "run", "max_rounds": 30}
+    tied = {"rule": "lloo", "on_tie": "run", "max_rounds": 30}
     sim = cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1], **HOW, **tied)
     assert ">= 30" in str(sim) and sim.summary()[0]["limit"] == math.inf
 
 
-class GreedyPart(NamedTuple):
+class GreedyKernel(NamedTuple):
     """Writes more actions than there is room for."""
 
     many: int
@@ -86,25 +86,25 @@ class Greedy(LearnerBase):
     many: int = 500
 
     def kernel(self, seating):
-        return GreedyPart(self.many, np.zeros(1))
+        return GreedyKernel(self.many, np.zeros(1))
 
 
 @pytest.mark.parametrize("engine", ["python", pytest.param("auto", marks=pytest.mark.compiled)])
 def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
-    with refused("outside-arrays", cg.EngineError, kernel="GreedyPart", method="act") as caught:
+    with refused("outside-arrays", cg.EngineError, kernel="GreedyKernel", method="act") as caught:
         cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(Greedy()), **{**HOW, "engine": engine})
-    assert "`LearnerBase.room(d, home)`" in caught.value.remedy
-    with pytest.raises(AssertionError, match=r"override LearnerBase\.room"):
+    assert "`LearnerBase.initial_capacity(d, n)`" in caught.value.remedy
+    with pytest.raises(AssertionError, match=r"override LearnerBase\.initial_capacity"):
         check_learner(Greedy())
 
 
 def test_conformance_checks_speak():
-    class NoPart(LearnerBase):
+    class NoKernel(LearnerBase):
         pass
 
-    class WrongName(GreedyPart):
+    class WrongName(GreedyKernel):
         def act(self, learner, m):
-            m.ids[0], m.weight[0], m.size[0] = 0, 1.0, 1
+            m.ids[0], m.values[0], m.size[0] = 0, 1.0, 1
 
     class Named(LearnerBase):
         def kernel(self, seating):
@@ -112,9 +112,11 @@ def test_conformance_checks_speak():
 
     with pytest.raises(cg.InputError, match="not a class"):
         check_learner(Greedy)
-    with pytest.raises(AssertionError, match="no method part"):
-        check_learner(NoPart())
-    with pytest.raises(AssertionError, match=r"must have the parameters \(self, seat, mixture\)"):
+    with pytest.raises(AssertionError, match="no method kernel"):
+        check_learner(NoKernel())
+    with pytest.raises(
+        AssertionError, match=r"must have the parameters \(self, learner, weights\)"
+    ):
         check_learner(Named(), rounds=20)
 
 
@@ -123,7 +125,7 @@ def single(helper):
     notebook.
     """
 
-    class Part(NamedTuple):
+    class Kernel(NamedTuple):
         last: np.ndarray
 
         def act(self, learner, weights):
@@ -137,7 +139,7 @@ def single(helper):
 
     class Single(LearnerBase):
         def kernel(self, seating):
-            return Part(np.zeros(1))
+            return Kernel(np.zeros(1))
 
     return Single()
 

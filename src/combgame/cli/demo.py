@@ -76,7 +76,7 @@ def sentence(end: Status, equal: float) -> str:
 
 def picture(study: Study) -> Any:
     """Draw the estimates of a study beside the plates of other rules, as in the README."""
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         data = drawn(now, "estimates", "activity")
     made, (left, right) = figure(1, 2, 5.6, 3.9)
     experiment.estimates(left, shown(data["arms"]), data["unit"], data["interval"])

@@ -914,7 +914,7 @@ class Study(StudyReader):
         the question, the study is evaluated at a quarter of delta.
         """
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
-        with old.moment(history=True) as then:
+        with old.view(history=True) as then:
             corrections.check_fits(old.problem, self.problem, [one.id for one in then.pending])
             history = History.of(old.problem.d, then.events, old._setting.first())
             observed = corrections.observations(history, old.problem, self.problem)

@@ -29,7 +29,7 @@ from .status import Status, standing
 class StudyView:
     """A consistent view of a study at one moment.
 
-    `Study.moment` makes it. All attributes and methods refer to the same events, even if other
+    `Study.view` makes it. All attributes and methods refer to the same events, even if other
     clients write to the study meanwhile.
 
     Attributes
@@ -63,7 +63,7 @@ class StudyView:
                 "study {name!r} has changed since this moment",
                 remedy="begin another one with {moment}",
                 name=self.name,
-                moment=CallHint("moment"),
+                moment=CallHint("view"),
             )
         return self._now
 
@@ -75,7 +75,7 @@ class StudyView:
                 "no-history",
                 "the events were not read with this moment",
                 remedy="{history} has them",
-                history=CallHint("moment", history=True),
+                history=CallHint("view", history=True),
             )
         return self._events
 
@@ -237,7 +237,7 @@ class StudyReader:
     _session: StudySession
 
     @contextmanager
-    def moment(self, history: bool = False) -> Iterator[StudyView]:
+    def view(self, history: bool = False) -> Iterator[StudyView]:
         """Return a context manager that gives a consistent view of the study.
 
         Use it for several accesses that must agree with each other. Other threads wait until the
@@ -257,7 +257,7 @@ class StudyReader:
         --------
         >>> import combgame as cg
         >>> study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
-        >>> with study.moment() as now:
+        >>> with study.view() as now:
         ...     now.status.state, now.decision
         ('running', None)
         """
@@ -268,7 +268,7 @@ class StudyReader:
     @property
     def state(self) -> str:
         """Return "running", "certified", "budget", "deadline" or "by hand"."""
-        with self.moment() as this:
+        with self.view() as this:
             return this.state
 
     @property
@@ -279,19 +279,19 @@ class StudyReader:
     @property
     def pending(self) -> list[Round]:
         """Return the rounds that are assigned, or that failed and will be assigned again."""
-        with self.moment() as this:
+        with self.view() as this:
             return this.pending
 
     @property
     def status(self) -> Status:
         """Return the current `Status`, which can be printed."""
-        with self.moment() as this:
+        with self.view() as this:
             return this.status
 
     @property
     def decision(self) -> Decision | None:
         """Return the `Decision`, or None while the study runs."""
-        with self.moment() as this:
+        with self.view() as this:
             return this.decision
 
     @property
@@ -343,7 +343,7 @@ class StudyReader:
             If there is no such level.
         """
         history = not isinstance(level, str) or level != "arm"
-        with no_collecting(), self.moment(history) as this:
+        with no_collecting(), self.view(history) as this:
             return this.rows(level)
 
     def to_frame(self, level: str = "round") -> Any:
@@ -388,7 +388,7 @@ class StudyReader:
         str
             The text.
         """
-        with self.moment(history=True) as this:
+        with self.view(history=True) as this:
             return this.export(path, level, mode=mode)
 
     def copy(self, destination: Any) -> None:
@@ -440,7 +440,7 @@ class StudyReader:
         from .report.content import plot
 
         drawing = waiting("drawing the study", "drew the study")
-        with self.moment(history=True) as this, drawing:
+        with self.view(history=True) as this, drawing:
             return plot(this, kind, unit)
 
     def report(self, path: Any = None, plan: Any = None, unit: str | None = None) -> str:
@@ -470,7 +470,7 @@ class StudyReader:
         >>> "new &lt;1&gt;: no value" in cg.Study(problem).report()
         False
         """
-        with self.moment(history=True) as this:
+        with self.view(history=True) as this:
             return this.report(path, plan, unit)
 
     def _repr_html_(self) -> str:
@@ -478,7 +478,7 @@ class StudyReader:
         from .report.content import summary
         from .report.pages import short
 
-        with self.moment(history=True) as this:
+        with self.view(history=True) as this:
             return short(summary(this))
 
     def replay(self, head: str | None = None) -> Replay:

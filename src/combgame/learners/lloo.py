@@ -327,7 +327,10 @@ class LLOO(LearnerBase):
             raise unknown_name("projection", self.projection, PROJECTIONS, of="LLOO")
         if self.geometry is not None and not isinstance(self.geometry, PolytopeGeometry):
             raise invalid_argument(
-                "geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)", of="LLOO"
+                "geometry",
+                self.geometry,
+                "a PolytopeGeometry(diameter, psi, phi, exact)",
+                of="LLOO",
             )
 
     def initial_capacity(self, d: int, home: int) -> int:

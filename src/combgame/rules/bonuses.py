@@ -64,7 +64,7 @@ def make_bonus(bonus: str | ExplorationBonus) -> ExplorationBonus:
     if not isinstance(bonus, str):
         if isinstance(bonus, type) or not hasattr(bonus, "bonus_at"):
             raise invalid_argument(
-                "bonus", bonus, "'stylised', 'theory', or a part with the verb bonus_at(t)"
+                "bonus", bonus, "'stylised', 'theory', or a kernel with the method bonus_at(t)"
             )
         return bonus
     if bonus == "stylised":

@@ -470,8 +470,8 @@ def _rules(rules: Any) -> dict[str, RuleBase]:
 
 
 def _shares(gap_scales: Any) -> list[float]:
-    shares = _several(gap_scales, "shrink", "1.0, 0.5")
+    shares = _several(gap_scales, "gap_scales", "1.0, 0.5")
     if not all(is_real(to_python_scalar(x)) and 0.0 < x < math.inf for x in shares):
         what = "one or more positive numbers, by which the gaps are multiplied, such as [1.0, 0.5]"
-        raise invalid_argument("shrink", gap_scales, what, of="plan")
+        raise invalid_argument("gap_scales", gap_scales, what, of="plan")
     return list(dict.fromkeys(float(x) for x in shares))

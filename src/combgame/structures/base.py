@@ -297,7 +297,10 @@ class StructureBase(Description):
         >>> Subsets(3, 2).to_list()
         [(0, 1), (0, 2), (1, 2)]
         """
-        number, limit = self.n_sets(), check_int("limit", limit, 1, of="sets", most=sys.maxsize - 1)
+        number, limit = (
+            self.n_sets(),
+            check_int("limit", limit, 1, of="to_list", most=sys.maxsize - 1),
+        )
         if number is None or number <= limit:
             sets = list(islice(self.__iter__(), limit + 1))
             if len(sets) <= limit:

@@ -229,12 +229,12 @@ def test_a_step_is_a_tell_and_an_ask_in_one_transaction(url, seen, tmp_path):
         for _ in range(30):
             values = {a: float(rng.normal()) for a in one.arms}
             seen.clear()
-            one = study.step(one, values)
+            one = study.tell_and_ask(one, values)
             assert [kind for kind, _ in seen] == ["w"]
             apart.tell(two, values)
             two = apart.ask()
             assert one == two
-        events = [[one._replace(at=0.0) for one in each.events()] for each in (study, apart)]
+        events = [[one._replace(timestamp=0.0) for one in each.events()] for each in (study, apart)]
         assert events[0] == events[1] and study.replay().same
 
 
@@ -250,13 +250,13 @@ def test_a_step_is_stored_as_a_whole_or_not_at_all(url, monkeypatch):
 
         monkeypatch.setattr(transaction.SqlTransaction, "append", full)
         with pytest.raises(sqlite3.OperationalError):
-            study.step(todo, {todo.arms[0]: 0.5})
+            study.tell_and_ask(todo, {todo.arms[0]: 0.5})
         monkeypatch.setattr(transaction.SqlTransaction, "append", real)
         assert study.events() == before and study.pending == [todo]
-        then = study.step(todo, {todo.arms[0]: 0.5})
-        assert then.id == 2 and study.step(todo, {todo.arms[0]: 0.5}) == then  # as apart
+        then = study.tell_and_ask(todo, {todo.arms[0]: 0.5})
+        assert then.id == 2 and study.tell_and_ask(todo, {todo.arms[0]: 0.5}) == then  # as apart
         with pytest.raises(cg.StudyError) as caught:
-            study.step(todo, {todo.arms[0]: 0.6})
+            study.tell_and_ask(todo, {todo.arms[0]: 0.6})
         assert caught.value.code == "told-otherwise" and len(study.events()) == 4
 
 
@@ -397,7 +397,9 @@ def test_a_whole_ledger_says_the_same_however_it_is_counted(url):
         quick.n_received == eager.n_received.tolist()
         and quick.n_requested == eager.n_requested.tolist()
     )
-    assert quick.total == eager.drawn.sum() and quick.short == (eager.had < first).sum()
+    assert (
+        quick.total == eager.n_requested.sum() and quick.short == (eager.n_received < first).sum()
+    )
     for number, one in quick.records.items():
         assert one.weights == eager.records[number].weights
         assert one.steady == eager.records[number].steady

@@ -337,7 +337,7 @@ def test_a_thread_does_not_wait_beyond_the_timeout_for_another(storage):
 
         with cg.Study(HARD, storage=where, engine="python", timeout=0.2) as study:
             thread = threading.Thread(target=look, daemon=True)
-            with study.moment():
+            with study.view():
                 thread.start()
                 thread.join(60)  # it would never end
             assert refusals == [1]

@@ -323,7 +323,7 @@ def test_what_is_advised_is_spelt_by_the_shell_or_as_python_does():
     assert set(COMMANDS.values()) <= {*root.commands, *(f"study {verb}" for verb in study)}
     commands = [*root.commands.values(), *study.values(), *campaign.values()]
     assert set(OPTIONS.values()) <= {opt for one in commands for p in one.params for opt in p.opts}
-    assert CallHint("moment", "n", history=True).render_inline(SHELL) == "moment(n, history=True)"
+    assert CallHint("view", "n", history=True).render_inline(SHELL) == "view(n, history=True)"
     assert OptionHint("on_tie", 3).render_inline(SHELL) == "on_tie=3"
     assert PhraseHint("unheard of").render_inline(SHELL) == "unheard of"
 

@@ -200,7 +200,10 @@ def test_a_problem_that_is_written_and_read_is_the_same(kind):
 def learners(draw):
     positive = st.floats(1.0, 1e6)
     geometry = st.builds(cg.PolytopeGeometry, positive, positive, positive, st.booleans())
-    doubling = {"first": st.one_of(positive, st.integers(1, 500)), "ratio": st.floats(1.1, 9.0)}
+    doubling = {
+        "initial_horizon": st.one_of(positive, st.integers(1, 500)),
+        "horizon_factor": st.floats(1.1, 9.0),
+    }
     return draw(
         st.one_of(
             st.builds(cg.LLOO, sparsify=st.booleans(), geometry=st.none() | geometry, **doubling),
@@ -222,8 +225,8 @@ rules = st.one_of(
     ),
     st.builds(
         cg.FrankWolfe,
-        kappa=st.floats(0.1, 9.0) | st.integers(1, 9),
-        pool=st.none() | st.integers(1, 99),
+        sharpness=st.floats(0.1, 9.0) | st.integers(1, 9),
+        max_rivals=st.none() | st.integers(1, 99),
     ),
     st.builds(cg.GCBPE, st.none() | st.floats(1e-3, 1e3) | st.integers(1, 3)),
     st.builds(cg.ProductAdaHedge, bonuses),
@@ -404,7 +407,7 @@ def test_bonuses_of_different_kinds_are_different_although_they_are_equal_as_tup
         b: float
         c: float
 
-        def explore(self, t):
+        def bonus_at(self, t):
             return 1.0
 
     assert Other(1.0, 1.0) == TheoryBonus(1.0, 1.0)

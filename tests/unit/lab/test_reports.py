@@ -218,7 +218,7 @@ def test_the_picture_shows_the_moment_of_the_certificate_and_what_came_later_apa
     assert [text.get_text().strip() for text in axis.texts] == [
         f"certified after {end.rounds} rounds"
     ]
-    with overtaken.moment(history=True) as now:
+    with overtaken.view(history=True) as now:
         points = now.history(most=3)
     part = [one for one in points if not one["late"]]
     assert part[-1]["evidence"] == overtaken.decision.evidence and len(points) <= 4
@@ -227,7 +227,7 @@ def test_the_picture_shows_the_moment_of_the_certificate_and_what_came_later_apa
 
 def test_estimates_of_an_ended_study_are_those_of_its_end(overtaken):
     status = overtaken.status.to_dict()
-    with overtaken.moment(history=True) as now:
+    with overtaken.view(history=True) as now:
         arms = arms_of(now, status)
     then = {one.name: one for one in overtaken.decision.estimates}
     for one, current in zip(arms, overtaken.rows("arm"), strict=True):
@@ -369,7 +369,7 @@ def test_the_report_says_who_measured_what():
     study.observe({0: (0.5, 7)}, "an old notebook")
     from combgame.lab.report.content import people, rounds
 
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         rows, events = now.rows("round"), now.events
     made = rounds(rows, events)
     assert [one["who"] for one in made] == ["ann", "robot", "ann", ""]

@@ -262,5 +262,5 @@ def test_after_a_retraction_rounds_without_levels_have_no_values_within():
         todo = study.ask()
         study.tell(todo, dict.fromkeys(todo.arms, 0.5))
     study.retract(1, "typo")
-    with study.moment() as now:
+    with study.view() as now:
         assert now.within() == {}

@@ -231,7 +231,7 @@ def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):
             study._session.storage = Counting(study._session.storage, write)
             sizes = [check_export(study.export()) for _ in range(3)]
             assert sizes[0] < sizes[1] < sizes[2] < len(writer.events())
-            with study.moment(history=True) as now:
+            with study.view(history=True) as now:
                 assert now.status.rounds == len({e.round for e in now.events if e.kind == "told"})
                 assert len(now.rows("event")) == len(now.events)
 
@@ -239,7 +239,7 @@ def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):
 def test_a_moment_has_the_events_only_if_asked_for_and_is_over_when_something_happens():
     study = cg.Study(PROBLEM)
     study.tell(study.ask(), {0: 0.5})
-    with study.moment() as now:
+    with study.view() as now:
         assert (
             now.decision is None
             and now.state == now.status.state == "running"
@@ -249,13 +249,13 @@ def test_a_moment_has_the_events_only_if_asked_for_and_is_over_when_something_ha
             with refused("no-history", cg.InputError):
                 look()
     study = cg.Study(PROBLEM)
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         assert now.status.rounds == 0
         study.tell(study.ask(), {0: 0.5})
         for look in (now.export, now.rows, lambda: now.status, lambda: now.pending):
             with refused("moment-passed", cg.StudyError):
                 look()
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         assert now.status.rounds == 1 and now.export()
 
 

@@ -212,7 +212,7 @@ def test_gcb_pe_stops_where_its_definition_says(kind, scale):
     )
     sets, covering = answers.to_list(), problem.actions.covering()
     l_p = math.sqrt(max(map(len, sets)))
-    draw = problem.kernel().rewards.sample
+    draw = problem.kernel().rewards.draw
     for number in range(3):
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number,)))
         values = {a: [] for a in range(5)}
@@ -272,7 +272,7 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="gcb-pe"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
     for bad in (0.0, -1.0, math.nan, math.inf, "x"):
-        with refused("must-be", cg.InputError, of="GCBPE", name="scale") as caught:
+        with refused("must-be", cg.InputError, of="GCBPE", name="noise_scale") as caught:
             cg.GCBPE(bad)
         assert repr(caught.value.arguments["value"]) == repr(bad)
 
@@ -333,7 +333,7 @@ class Spied(LearnerBase):
         return self.learner.enumerates_actions
 
     @property
-    def start(self):
+    def initialization(self):
         return self.learner.initialization
 
     def initial_capacity(self, d, home):
@@ -365,7 +365,7 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
     setup = rule.bind(problem)
     run = Run(InitialState(problem, setup, NEVER, 1, "python"), np.array(means), 0, 0)
     run.advance(len(run.start) + 260)
-    log, ledger = run.rule.learner.log, run.rule.ledger
+    log, ledger = run.rule.learner.log, run.rule.regret
     assert len(log) == 260
     total = sum(r for _, r in log)
     taken = sum(w @ r for w, r in log)
@@ -456,7 +456,7 @@ def test_the_bounds_are_the_papers_formulas():
 def test_recording_and_regret_say_what_they_need():
     with refused("one-learner-recorded", cg.InputError):
         cg.CombGame(track_regret=True, learner_per_answer=True)
-    with refused("must-be", cg.InputError, of="CombGame", name="record", value=1):
+    with refused("must-be", cg.InputError, of="CombGame", name="track_regret", value=1):
         cg.CombGame(track_regret=1)
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     with refused("no-learner", cg.InputError, rule="uniform"):

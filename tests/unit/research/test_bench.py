@@ -251,25 +251,25 @@ class Mine(Uniform):
 
 @dataclass(frozen=True)
 class Fixed(cg.RuleBase):
-    def setup(self, problem):
-        return Uniform().setup(problem)
+    def bind(self, problem):
+        return Uniform().bind(problem)
 
 class Needy(Uniform):
     def __init__(self, number):
         pass
 
-class Part:
+class Plain:
     pass
 
 class Level(NamedTuple):
     base: float
 
-    def level(self, t, which):
+    def critical_value(self, t, index):
         return self.base
 
 @dataclass(frozen=True)
 class Late(cg.StoppingBase):
-    def part(self, problem, deltas):
+    def kernel(self, problem, deltas):
         return Level(5.0)
 
 broken = 3
@@ -315,7 +315,7 @@ def test_what_cannot_be_imported_is_said(module):
         ("my_bench_rules", "must-be"),
         ("my_bench_rules:Other", "unknown"),
         ("my_bench_rules:broken", "not-of-its-kind"),
-        ("my_bench_rules:Part", "not-of-its-kind"),
+        ("my_bench_rules:Plain", "not-of-its-kind"),
         ("my_bench_rules:Needy", "needs-arguments"),
         ("my_bench_slip:Mine", "not-imported"),
         ("my_bench_nowhere:Mine", "not-imported"),

@@ -70,7 +70,7 @@ BAD = [
     slip("must-be", "runs = 5", 'runs = "many"', name="runs", value="many"),
     more("must-be", "seed = -1", name="seed", value=-1),
     more("must-be", "max_rounds = 0", name="max_rounds"),
-    more("must-be", 'relabel = "yes"', name="relabel", value="yes"),
+    more("must-be", 'shuffle_arms = "yes"', name="shuffle_arms", value="yes"),
     threshold("unknown", '"stylish"', kind="threshold", name="stylish"),
     threshold("must-be", "3", name="threshold", value=3),
     threshold("must-be", "[3]", name="threshold", value=[3]),

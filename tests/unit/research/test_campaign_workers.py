@@ -44,14 +44,14 @@ class Gated(Uniform):
 
     folder: str = ""
 
-    def setup(self, problem):
+    def bind(self, problem):
         folder = Path(self.folder)
         (folder / f"{os.getpid()}.pid").touch()
         last = time.monotonic() + 60.0
         while not (folder / "open").exists():
             assert time.monotonic() < last
             time.sleep(0.01)
-        return super().setup(problem)
+        return super().bind(problem)
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Deadly(Uniform):
 
     spared: int = 0
 
-    def setup(self, problem):
+    def bind(self, problem):
         if os.getpid() != self.spared:
             os._exit(1)
-        return super().setup(problem)
+        return super().bind(problem)
 '''
 
 

@@ -270,14 +270,14 @@ def test_a_structure_under_other_numbers_has_the_same_sets_and_figures(structure
             sets = {tuple(sorted(called[list(chosen)].tolist())) for chosen in plain.to_list()}
             assert set(other.to_list()) == sets
             assert all(other.contains(chosen) for chosen in sets)
-        for what in ("observable", "deciding"):
+        for what in ("observable_arms", "relevant_arms"):
             assert getattr(other, what)() == set(called[sorted(getattr(plain, what)())].tolist())
         for what in (
-            "size",
-            "largest",
-            "difference",
+            "n_sets",
+            "max_size",
+            "max_difference",
             "geometry",
-            "exchange",
+            "neighbourhood",
             "n_sets_bound",
             "max_difference_bound",
         ):
@@ -408,8 +408,8 @@ def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
             delta=0.1,
             threshold="proved",
         )
-    assert "`numbered`" in caught.value.remedy and "Own" in caught.value.arguments["part"]
-    with refused("must-be", InputError, name="relabel", value="yes"):
+    assert "`permuted`" in caught.value.remedy and "Own" in caught.value.arguments["kernel"]
+    with refused("must-be", InputError, name="shuffle_arms", value="yes"):
         cg.simulate(
             cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)),
             [0.5, 0.3, 0.2, 0.1],

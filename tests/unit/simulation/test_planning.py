@@ -95,9 +95,9 @@ def test_the_runs_are_those_of_simulate(found):
 
 
 def test_smaller_gaps_take_their_inverse_square(found):
-    one, half = found.cases
-    assert half.complexity.time == pytest.approx(
-        4 * one.complexity.time, rel=1e-3
+    one, half = found.scenarios
+    assert half.complexity.characteristic_time == pytest.approx(
+        4 * one.complexity.characteristic_time, rel=1e-3
     ) and half.means.mean() == pytest.approx(0.325)
     first, last = (next(r for r in found.rows() if r["shrink"] == s) for s in (1.0, 0.5))
     assert 2.0 < last["mean"] / first["mean"] < 8.0
@@ -334,14 +334,14 @@ def test_what_cannot_be_planned_is_said_in_a_sentence():
         "jobs": 0,
         "max_rounds": 0,
         "seed": -1,
-        "shrink": 0.0,
+        "gap_scales": 0.0,
         "epsilon": -1.0,
         "delta": 1.5,
     }
     for name, value in must_be.items():
         with refused("must-be", name=name, value=value):
             cg.plan(PROBLEM, MEANS, **{name: value})
-    with refused("must-be", of="plan", name="shrink", value="half"):
+    with refused("must-be", of="plan", name="gap_scales", value="half"):
         cg.plan(PROBLEM, MEANS, gap_scales="half")
     with refused("must-be", of="plan", name="problem"):
         cg.plan(MEANS, PROBLEM)
@@ -379,7 +379,7 @@ def test_the_command_line_prints_the_same(tmp_path):
         "stylised",
         "--runs",
         "5",
-        "--shrink",
+        "--gap-scales",
         "1",
     ]
     expected = cg.plan(

@@ -132,5 +132,5 @@ def leave(state: str) -> None:
 
 def looked(study: Any) -> tuple[Any, Any]:
     """Return the status and the decision of a study at one moment."""
-    with study.moment() as now:
+    with study.view() as now:
         return now.status, now.decision

@@ -430,7 +430,7 @@ def check_repeats(study: Any, sheet: Mapping[int, Mapping[int, Any]]) -> None:
     }
     if all(is_probably_chance(study.problem, values) for values in entries.values()):
         return
-    with study.moment(history=True) as now:
+    with study.view(history=True) as now:
         before = fingerprints(one for one in now.events if one.round not in entries)
     error = repeated_round(study.problem, entries, before)
     if error is not None:

@@ -81,7 +81,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Export the study as a table (CSV), or all of it (JSON)."""
-    with opened(storage, name) as study, study.moment(history=True) as now:
+    with opened(storage, name) as study, study.view(history=True) as now:
         if out is not None:
             anew = replaced(out)
             now.export(out, level, form, SHELL)
@@ -149,7 +149,7 @@ def report(
 
     It has the decision, pictures, assumptions, every round and who measured it.
     """
-    with opened(storage, name) as study, study.moment(history=True) as now:
+    with opened(storage, name) as study, study.view(history=True) as now:
         out = out or Path(file_name(study.name, "report") + ".html")
         planned = None if plan is None else _planned(plan, now.status.settings)
         anew = replaced(out)

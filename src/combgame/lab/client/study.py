@@ -438,7 +438,7 @@ class RemoteStudy(StudyReader):
     # ---- reading
 
     @contextmanager
-    def moment(self, history: bool = False) -> Iterator[StudyView]:
+    def view(self, history: bool = False) -> Iterator[StudyView]:
         """Return the study at the present moment, for several looks that fit together.
 
         With `history`, all events are included, which `rows`, `history` and `export` need.

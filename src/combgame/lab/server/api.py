@@ -237,7 +237,7 @@ async def create(
 
 def overview(study: Study, arms: bool = False) -> dict[str, Any]:
     """Return all data of a study at one moment; with `arms`, one row per arm too."""
-    with study.moment() as now:
+    with study.view() as now:
         return {
             "name": study.name,
             "state": now.state,
@@ -447,7 +447,7 @@ async def export(
         raise unknown_name("form", form, FORMS)
 
     def view(study: Study) -> str:
-        with study.moment(history=True) as now:
+        with study.view(history=True) as now:
             return now.export(None, level, form)
 
     return Response(await desk.aside(name, view), media_type=FORMS[form])

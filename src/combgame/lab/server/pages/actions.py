@@ -42,7 +42,7 @@ async def _reason(
     number = whole_of(str((given or request.query_params).get("round", "")))
 
     def view(one: Study) -> dict[str, Any]:
-        with one.moment(history=what == "retract") as now:
+        with one.view(history=what == "retract") as now:
             status = now.status
             told: list[dict[str, Any]] = []
             if what == "retract":

@@ -230,7 +230,7 @@ def marks_of(fields: Mapping[str, str]) -> dict[int, str]:
 
 def known_of(study: Study) -> StudyContext:
     """Return the data of a study that new values are compared with."""
-    with study.moment() as now:
+    with study.view() as now:
         status = now.status
         return StudyContext(
             study.problem,

@@ -35,7 +35,7 @@ async def studies(request: Request, desk: At, person: Reader) -> Response:
 
     async def one(name: str) -> dict[str, Any]:
         def view(study: Study) -> dict[str, Any]:
-            with study.moment() as now:
+            with study.view() as now:
                 return views.summary(now)
 
         key = ("brief", name, last.get(name), turn)
@@ -64,7 +64,7 @@ async def study(request: Request, desk: At, person: Reader, name: Name) -> Respo
     kept, turn = kept_of(request), int(time.time() / FRESH)
 
     def view(one: Study) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        with one.moment() as now:
+        with one.view() as now:
             key = ("study", name, now.head, now.state, turn)
             made = kept.look(key) or kept.keep(key, views.study(now, one.seq))
             events = one.events(max(one.seq - views.RECENT, 0))
@@ -89,11 +89,11 @@ async def pictures(request: Request, desk: At, person: Reader, name: Name) -> Re
     kept = kept_of(request)
 
     def head(one: Study) -> tuple[str, float | None]:
-        with one.moment() as now:
+        with one.view() as now:
             return now.head, one.planned_rounds
 
     def view(one: Study) -> dict[str, Any]:
-        with one.moment(history=True) as now:
+        with one.view(history=True) as now:
             return views.pictures(now)
 
     at, planned_rounds = await desk.look(name, head)
@@ -108,7 +108,7 @@ async def log(request: Request, desk: At, person: Reader, name: Name) -> Respons
     before = whole_of(request.query_params.get("before", ""))
 
     def view(one: Study) -> tuple[list[dict[str, Any]], int]:
-        with one.moment():
+        with one.view():
             last = one.seq
         end = last if before is None else min(max(before - 1, 0), last)
         begin = max(end - views.EVENTS, 0)
@@ -133,7 +133,7 @@ async def decision(request: Request, desk: At, person: Reader, name: Name) -> Re
     """Show the decision of a study."""
 
     def view(one: Study) -> dict[str, Any]:
-        with one.moment() as now:
+        with one.view() as now:
             return views.study(now, one.seq)
 
     return page(request, "decision.html", person, it=await desk.look(name, view), now=time.time())
@@ -157,7 +157,7 @@ async def values(desk: At, person: Reader, name: Name) -> Response:
     """Download the rows of all rounds as CSV."""
 
     def view(one: Study) -> str:
-        with one.moment(history=True) as now:
+        with one.view(history=True) as now:
             return now.export(None, "round", "csv")
 
     return attached(await desk.aside(name, view), "text/csv; charset=utf-8", f"{name}.csv")
@@ -171,7 +171,7 @@ async def by_arm(desk: At, person: Reader, name: Name) -> Response:
     """
 
     def view(one: Study) -> str:
-        with one.moment(history=True) as now:
+        with one.view(history=True) as now:
             told = History.of(one.problem.d, now.events).counting(range(one.problem.d))
         return as_csv(
             [
