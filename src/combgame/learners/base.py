@@ -216,9 +216,11 @@ class Doubling(NamedTuple):
 def check_doubling(first: float, ratio: float) -> None:
     """Raise an error unless the first epoch and the ratio are valid."""
     if not is_real(first) or not 1 <= first < math.inf:
-        raise invalid_argument("first", first, "a finite number of at least 1 round", of="doubling")
+        raise invalid_argument(
+            "initial_horizon", first, "a finite number of at least 1 round", of="doubling"
+        )
     if not is_real(ratio) or not 1 < ratio < math.inf:
-        raise invalid_argument("ratio", ratio, "a finite number above 1", of="doubling")
+        raise invalid_argument("horizon_factor", ratio, "a finite number above 1", of="doubling")
 
 
 def make_doubling(n_learners: int, first: float, ratio: float) -> Doubling:
