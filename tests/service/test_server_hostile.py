@@ -256,7 +256,7 @@ BODIES = {
     "studies/x/tell": {"rounds": [], "final": True},
     "studies/x/fail": {"round": 99, "reason": "r", "retry": True},
     "studies/x/retract": {"round": 99, "reason": "r", "arm": None},
-    "studies/x/observe": {"values": {}, "reason": "r", "again": False},
+    "studies/x/observe": {"values": {}, "reason": "r", "allow_duplicates": False},
     "studies/x/extend": {"max_rounds": 1, "deadline": None, "reason": "r"},
     "studies/x/stop": {"reason": 0},
     "studies/x/ask": {"n": 0, "lease": 1.0, "client": None},

@@ -144,7 +144,7 @@ PHRASES = {
     "share of n": "give a share of n results as the value, with n in a column n",
     "share unrounded": "give the share with ten digits",
     "decision says": "`combgame study decision` says",
-    "again": "--again",
+    "again": "--allow-duplicates",
     "copy": "`combgame study copy FILE ANOTHER`",
 }
 

@@ -460,7 +460,7 @@ def test_a_table_that_is_told_for_another_round_is_pointed_out(lab):
             assert lab("tell", "todo.csv")[0] == 0  # the same round again is harmless
     with refused("round-repeated", round=rounds[0].id, other=first.id):
         command("tell", "todo.csv")
-    assert lab("tell", "todo.csv", "--again")[0] == 0
+    assert lab("tell", "todo.csv", "--allow-duplicates")[0] == 0
 
 
 def test_a_workbook_and_a_german_table_go_out_and_come_back(lab):

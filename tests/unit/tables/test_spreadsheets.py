@@ -88,7 +88,7 @@ REFUSED = {
 }
 POINTED_OUT = {
     "twice.csv": "Lines 6, 7 have the same value of arm wt, 0.51237; take out what is "
-    "there twice, or --again if it was measured twice."
+    "there twice, or --allow-duplicates if it was measured twice."
 }
 
 

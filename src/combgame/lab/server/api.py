@@ -323,7 +323,7 @@ async def observe(call: Measuring, body: bodies.Observe) -> Response:
 
     def verb(study: Study) -> int:
         values = values_of(study, body.values)
-        return study.observe(values, body.reason, who, body.again, body.planned)
+        return study.observe(values, body.reason, who, body.allow_duplicates, body.planned)
 
     return ApiResponse({"number": await call.do(verb)})
 
