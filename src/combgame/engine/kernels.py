@@ -50,11 +50,11 @@ class KernelTemplate(NamedTuple):
 
 
 def make_template(kernel: Any) -> KernelTemplate | None:
-    """The mould of a part; None, where its arrays overlap or have gaps, or something else is in it
-    than numbers and arrays.
+    """Return the template of a kernel; None, where its arrays overlap or have gaps, or something
+    else is in it than numbers and arrays.
 
     >>> from combgame.engine.statistics import blank
-    >>> form = mould(blank(2))
+    >>> form = make_template(blank(2))
     >>> one, two = form.copy(), form.copy()
     >>> one.counts[0] = 1.0
     >>> one.counts.tolist(), two.counts.tolist()

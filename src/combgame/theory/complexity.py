@@ -118,7 +118,7 @@ def marginals(actions: list[Action], weights: Floats, d: int) -> Floats:
 
 def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     """Two answers, by their labels, that are equally good. may_run: whether the caller has the
-    option `ties`.
+    option `on_tie`.
     """
     run = {"ties": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
     return TieError(
