@@ -50,7 +50,9 @@ Decimal = Annotated[
 ]
 Again = Annotated[
     bool,
-    typer.Option("--allow-duplicates", help="Values that seem to be there twice were measured twice."),
+    typer.Option(
+        "--allow-duplicates", help="Values that seem to be there twice were measured twice."
+    ),
 ]
 
 

@@ -141,7 +141,9 @@ class Observe(ApiModel):
 
     values: Values
     reason: str | None = None
-    allow_duplicates: bool = Field(False, description="The very same values were measured twice.", strict=True)
+    allow_duplicates: bool = Field(
+        False, description="The very same values were measured twice.", strict=True
+    )
     planned: bool = Field(
         False,
         strict=True,
