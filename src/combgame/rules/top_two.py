@@ -58,7 +58,7 @@ class TopTwoKernel(NamedTuple):
         self.lead(problem, stats, state, rng)
         self.challenge(problem, stats, state, rng)
         n = differ(self.leader, self.rival, self.arms, self.sign)
-        self.appraise(problem, stats, n)
+        self.evaluate_rivals(problem, stats, n)
         first = self.pick(stats, n, rng)
         total = 0.0
         for a in range(self.score.size):
@@ -105,7 +105,7 @@ class TopTwoKernel(NamedTuple):
         for a in range(self.rival.size):
             self.rival[a] = state.rival[a] if ahead else state.leader[a]
 
-    def appraise(self, problem: ProblemKernel, stats: Statistics, n: int) -> None:
+    def evaluate_rivals(self, problem: ProblemKernel, stats: Statistics, n: int) -> None:
         """What a value of each arm is worth: the gradient of the evidence, of which the largest
         is 1. Where there is no evidence, it is that of Gaussian values, 1 / N_a^2.
         """

@@ -118,14 +118,14 @@ def marginals(actions: list[Action], weights: Floats, d: int) -> Floats:
 
 def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     """Two answers, by their labels, that are equally good. may_run: whether the caller has the
-    option `ties`.
+    option `on_tie`.
     """
-    run = {"ties": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
+    run = {"on_tie": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
     return TieError(
         "tie",
         "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "
         "can tell them apart",
-        remedy="change the means" + (", or pass {ties} to run to {cap}" if may_run else ""),
+        remedy="change the means" + (", or pass {on_tie} to run to {cap}" if may_run else ""),
         best=best,
         rival=rival,
         **run,

@@ -16,7 +16,7 @@ but among many arms that are nearly alike the one that looks best is hardly ever
 flat prior does not know that they are alike. So their spread tau is drawn from what the data say of
 it, p(tau) being flat, and given tau the means are shrunk towards each other (Gelman et al.,
 *Bayesian Data Analysis*, 3rd ed. 2013, section 5.4). Of two arms nothing can be said of tau, and
-the prior is flat. `benchmarks/posterior_probability_best.py` compares what is stated with what is true.
+the prior is flat. `benchmarks/chance.py` compares what is stated with what is true.
 """
 
 import math
