@@ -188,6 +188,16 @@ def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreErr
     return StoreError("file-gone", text, remedy=advice.gone, where=where, stored=stored, copy=copy)
 
 
+def forked(where: str, in_use: bool = False) -> StoreError:
+    """Return the error for a forked process; ``in_use`` if a transaction was open at the fork."""
+    text = "{where} was opened in another process, from which this one was forked"
+    remedy = "open it again in this process, with Study(...) or Study.open(...)"
+    if in_use:
+        text = "{where} was in use when this process was forked, so SQLite cannot be used here"
+        remedy = "fork when no call is under way, or start processes anew (spawn)"
+    return StoreError("forked", text, remedy=remedy, where=where)
+
+
 def other_version(where: str, theirs: int, ours: int) -> StoreError:
     """Return the error for a file of another version of the schema."""
     text = "{where} was made by another version of combgame (schema {theirs}, here {ours})"
