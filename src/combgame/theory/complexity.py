@@ -247,7 +247,7 @@ def complexity(
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
-    >>> round(cg.complexity(problem, [0.3, 0.29, 0.28, 0.23, 0.2]).time, 1)
+    >>> round(cg.complexity(problem, [0.3, 0.29, 0.28, 0.23, 0.2]).characteristic_time, 1)
     400.0
     """
     if not isinstance(problem, Problem):

@@ -79,7 +79,7 @@ class CorrelatedProblem:
     >>> import combgame as cg
     >>> both = [[1.0, 0.8], [0.8, 1.0]]
     >>> problem = CorrelatedProblem(cg.Listed([(0, 1), (0,)], 2), cg.Arms(2), both)
-    >>> found = problem.nearest(10.0 * problem.information[0], [0.5, 0.2])
+    >>> found = problem.nearest_alternative(10.0 * problem.information[0], [0.5, 0.2])
     >>> found.best, round(found.value, 6)  # 10 * 0.3^2 / (2 * (1 + 1 - 2 * 0.8))
     ((0,), 1.125)
     """

@@ -70,7 +70,7 @@ def disambiguate(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any
     >>> how = {"threshold": "t", "seed": 0, "deltas": [0.1]}
     >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": how}
     >>> others = [{**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}]
-    >>> [c["label"] for c in marked([one, *others])]
+    >>> [c["label"] for c in disambiguate([one, *others])]
     ['lloo [1a2b3c]', 'lloo [5e6f7a]', 'ofw']
     """
     alike = {one["key"] for group in groups(configurations) for one in group}

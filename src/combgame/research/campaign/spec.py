@@ -48,7 +48,7 @@ class Instance:
             )
         if not isinstance(self.problem, Problem):
             wrong = invalid_argument("problem", self.problem, "a Problem")
-            raise error_from(InputError, wrong.sentence.within(instance=self.name))
+            raise error_from(InputError, wrong.sentence.with_context(instance=self.name))
         object.__setattr__(
             self, "means", tuple(float(m) for m in self.problem.check_means(self.means))
         )
