@@ -54,7 +54,7 @@ def make_template(kernel: Any) -> KernelTemplate | None:
     than numbers and arrays.
 
     >>> from combgame.engine.statistics import blank
-    >>> form = mould(blank(2))
+    >>> form = make_template(blank(2))
     >>> one, two = form.copy(), form.copy()
     >>> one.counts[0] = 1.0
     >>> one.counts.tolist(), two.counts.tolist()

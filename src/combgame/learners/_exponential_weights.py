@@ -188,7 +188,7 @@ def every(sets: list[tuple[int, ...]], d: int) -> AllActionWeights:
     """Of sets with ascending arms, none empty, numbered in their order.
 
     >>> from combgame import Subsets
-    >>> actions, arms, weight = every(Subsets(3, 2).sets(), 3), np.zeros(3), np.zeros(3)
+    >>> actions, arms, weight = every(Subsets(3, 2).to_list(), 3), np.zeros(3), np.zeros(3)
     >>> total = actions.total(np.log([1.0, 2.0, 3.0]))
     >>> actions.chances(arms)
     >>> actions.weights(weight)

@@ -119,7 +119,7 @@ def test_every_play_is_that_of_the_twin():
     means = np.array([0.8, 0.5, 0.4, 0.3])
     information = problem.information
     for number in range(3):
-        watched = information.state(Watched)
+        watched = information.view(Watched)
         watched.taken = []
         problem.__dict__["information"] = watched  # in place of the cached one
         plays, last, answer = naive.correlated_plays(problem, means, 0.1, 5, number, 300)

@@ -71,8 +71,8 @@ def test_readings_beyond_those_that_were_asked_for_change_nothing():
             cut = {int(a): x[:1] for a, x in one.data["values"].items()}
             fewer.tell(one.round, cut)
         mine, other = (state_of(one).history.stats for one in (more, fewer))
-        assert mine.blocks.lead.tolist() == other.blocks.lead.tolist()
-        assert mine.blocks.noise.tolist() == other.blocks.noise.tolist()
+        assert mine.batch.lead.tolist() == other.batch.lead.tolist()
+        assert mine.batch.noise.tolist() == other.batch.noise.tolist()
         assert mine.counts.tolist() == other.counts.tolist()
         assert more.status.evidence == fewer.status.evidence
         assert more.replay().same
@@ -637,12 +637,13 @@ def test_weights_are_those_that_were_fixed_then():
     new = cg.Study(two, delta=1e-9, engine="python")
     new.transfer_from(old)
     before, after = (state_of(study).history.stats for study in (old, new))
-    assert after.weighed[:3, :4].T.tolist() == [
+    assert after.weighted_sums[:3, :4].T.tolist() == [
         pytest.approx(row, abs=1e-12)
         for row in np.vstack(
             [
-                before.weighed[:2],
-                before.weighed[2] + before.weighed[0] * (before.weighed[3] - after.weighed[3, :4]),
+                before.weighted_sums[:2],
+                before.weighted_sums[2]
+                + before.weighted_sums[0] * (before.weighted_sums[3] - after.weighted_sums[3, :4]),
             ]
         ).T.tolist()
     ]
