@@ -21,7 +21,7 @@ PLAIN = {"README", "study", "plates", "planning", "problems", "your-data", "thre
 # for authors of kernels, whose `problem` may be a `ProblemKernel`
 AUTHORS = {"new-part", "round", "codes"}
 # of a column, a word of the shell, a kind of noise, another program
-FOREIGN = {"note", "shrink", "none", "print", "local", "cp", "pg_dump"}
+FOREIGN = {"note", "shrink", "seal", "none", "print", "local", "cp", "pg_dump"}
 
 
 @pytest.fixture(scope="module")
