@@ -64,7 +64,7 @@ def kernel(defaults: type) -> Callable[[Part], Part]:
     >>> @kernel(FixedSizeDefaults)
     ... class Mine(NamedTuple):
     ...     d: int
-    >>> Mine(3).full()
+    >>> Mine(3).needs_resize()
     False
     """
 

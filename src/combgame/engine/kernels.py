@@ -50,8 +50,8 @@ class KernelTemplate(NamedTuple):
 
 
 def make_template(kernel: Any) -> KernelTemplate | None:
-    """The mould of a part; None, where its arrays overlap or have gaps, or something else is in it
-    than numbers and arrays.
+    """Return the template of a kernel; None, where its arrays overlap or have gaps, or something
+    else is in it than numbers and arrays.
 
     >>> from combgame.engine.statistics import blank
     >>> form = make_template(blank(2))

@@ -262,11 +262,11 @@ def test_a_step_is_stored_as_a_whole_or_not_at_all(url, monkeypatch):
 
 def test_a_step_at_the_end_asks_for_nothing_and_too_many_rounds_are_refused():
     heard = []
-    calls = {f"on_{what}": lambda x, what=what: heard.append(what) for what in ("told", "asked")}
+    calls = {f"on_{what}": lambda x, what=what: heard.append(what) for what in ("tell", "ask")}
     study = cg.Study(FEW, max_rounds=1, min_replicates=0, engine="python", **calls)
     todo = study.ask()
     assert study.tell_and_ask(todo, {todo.arms[0]: 0.5}) is None and study.state == "budget"
-    assert heard == ["asked", "told"]
+    assert heard == ["ask", "tell"]
     sure = cg.Study(FEW, on_certify=lambda _: heard.append("certified"), engine="python")
     todo = sure.ask()
     while todo is not None:

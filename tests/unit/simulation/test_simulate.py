@@ -123,7 +123,7 @@ def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
         cg.simulate(
             PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=1, rule="lloo", delta=0.1, threshold="proved"
         )
-    assert caught.value.remedy == "change the means, or pass ties='run' to run to max_rounds"
+    assert caught.value.remedy == "change the means, or pass on_tie='run' to run to max_rounds"
     sim = cg.simulate(
         PROBLEM,
         [0.5, 0.5, 0.1, 0.1, 0.1],
