@@ -69,7 +69,7 @@ def margin(monitor: Monitor, certified: bool = False) -> LeadInterval | None:
     If ``certified`` is True and the threshold is proved, the lead is at least what the certificate
     states.
     """
-    state, (_, rival) = monitor.told, monitor.weakest()
+    state, (_, rival) = monitor.told, monitor.least_evidence()
     if not monitor.comparable(rival):
         return None
     setting, best = monitor.setting, state.state.leader

@@ -199,7 +199,7 @@ class Monitor:
         parts = (stats.batch.piece[[a for a in one if differ[a]]] for one in groups)
         return all(np.unique(one).size < 2 for one in parts)
 
-    def weakest(self) -> tuple[float, Floats]:
+    def least_evidence(self) -> tuple[float, Floats]:
         """Return the least evidence of the leader against any rival, and that rival.
 
         Below the threshold, a run may have evaluated the nearest pair only, so the minimum is
@@ -287,7 +287,7 @@ class Monitor:
     def facts(self, why: str = "running") -> dict[str, Any]:
         """Return what is known now as plain data, with the reason for the end of the study."""
         history, best = self.history, self.told.state.leader
-        evidence, rival = self.weakest()
+        evidence, rival = self.least_evidence()
         have, needed = self.shown(evidence, rival)
         return {
             "why": why,

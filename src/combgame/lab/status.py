@@ -377,7 +377,7 @@ def rivals(state: StudyState, most: int = 5) -> tuple[Rival, ...]:
         side.kernel,
         np.zeros(problem.d),
     )
-    least, weakest = state.monitor.weakest()
+    least, weakest = state.monitor.least_evidence()
     nearest = arms_of(weakest)
     evidence = {nearest: least}
     if problem.d <= MANY:

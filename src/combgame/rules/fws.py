@@ -103,7 +103,7 @@ class FWSKernel(NamedTuple):
         least, radius, number = 0.0, t**-0.9 / cover, 0
         forced = square(t // cover)
         if not forced:
-            least = self.appraise(problem, stats, state)
+            least = self.evaluate_rivals(problem, stats, state)
             number = self.below(least + radius)
         if forced or least <= 0.0 or number == 0:  # if F = 0, the best answer is not unique
             self.spread()
@@ -123,7 +123,9 @@ class FWSKernel(NamedTuple):
             self.weights.values[i] = 1.0 / self.home.size
         self.weights.size[0] = self.home.size
 
-    def appraise(self, problem: ProblemKernel, stats: Statistics, state: RoundState) -> float:
+    def evaluate_rivals(
+        self, problem: ProblemKernel, stats: Statistics, state: RoundState
+    ) -> float:
         """Compute f_J at x(t-1) for all answers (infinite for the leader), and return F."""
         least = math.inf
         for j in range(self.value.size):

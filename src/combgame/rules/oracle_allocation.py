@@ -100,7 +100,7 @@ class FixedAllocation(RuleBase):
             if not problem.actions.contains(chosen):
                 raise InputError(
                     "not-an-action",
-                    "Informed: {arms} is not an action of {actions}",
+                    "FixedAllocation: {arms} is not an action of {actions}",
                     remedy="give actions only",
                     arms=chosen,
                     actions=str(problem.actions),

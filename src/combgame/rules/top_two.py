@@ -91,7 +91,7 @@ class TopTwoKernel(NamedTuple):
         self.lead(problem, stats, state, rng)
         self.challenge(problem, stats, state, rng)
         n = differ(self.leader, self.rival, self.arms, self.sign)
-        self.appraise(problem, stats, n)
+        self.evaluate_rivals(problem, stats, n)
         first = self.pick(stats, n, rng)
         total = 0.0
         for a in range(self.score.size):
@@ -140,7 +140,7 @@ class TopTwoKernel(NamedTuple):
         for a in range(self.rival.size):
             self.rival[a] = state.rival[a] if ahead else state.leader[a]
 
-    def appraise(self, problem: ProblemKernel, stats: Statistics, n: int) -> None:
+    def evaluate_rivals(self, problem: ProblemKernel, stats: Statistics, n: int) -> None:
         """Compute the worth of a value of each arm: the gradient of the evidence, with maximum 1.
 
         If there is no evidence, it is the gradient for Gaussian values, 1 / N_a^2.

@@ -117,7 +117,7 @@ def make_search(of: str, draws: int, problem: ProblemLike) -> SampledSearch:
     ):
         raise InputError(
             "draws-gaussian",
-            "{of}: draws = {draws} needs Gaussian values with a stated sigma, as the public code "
+            "{of}: n_draws = {draws} needs Gaussian values with a stated sigma, as the public code "
             "of P-FWS has them",
             remedy="give Gaussian a sigma, or use what is proved for these values",
             of=of,

@@ -37,7 +37,7 @@ from .._display.files import PRIVATE, check_path, make_private
 from .._messages import LONGEST, OptionHint
 from ..errors import InputError, StoreError, StudyError, UnknownNameError, missing_extra
 from . import clock
-from .errors import LEFT_OUT, StorageAdvice, failure, foreign, gone, kind_of, other_version
+from .errors import LEFT_OUT, StorageAdvice, failure, foreign, forked, gone, kind_of, other_version
 from .events import ChainedEvent, Event, verify_hash
 from .files import (
     Mark,
@@ -210,9 +210,7 @@ def disown() -> None:
         if one.engine.dialect.name != "sqlite":
             continue
         if one.inside:
-            text = "{where} was in use when this process was forked, so SQLite cannot be used here"
-            remedy = "fork when no call is under way, or start processes anew (spawn)"
-            raise StoreError("forked", text, remedy=remedy, where=shown(one.engine.url))
+            raise forked(shown(one.engine.url), in_use=True)
         OPENED.remove(one)
         one.engine.dispose()
 
@@ -283,9 +281,7 @@ class Database:
     def check_process(self) -> None:
         """Refuse a process that was forked from the one which opened the database."""
         if os.getpid() != self._process:
-            text = "{where} was opened in another process, from which this one was forked"
-            remedy = "open it again in this process, with Study(...) or Study.open(...)"
-            raise StoreError("forked", text, remedy=remedy, where=self._shown)
+            raise forked(self._shown)
 
     def _locate(self, make: bool) -> None:
         """Check the place before a connection is made; make: whether a file may be made."""

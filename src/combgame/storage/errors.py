@@ -181,6 +181,16 @@ def gone(where: str, tail: str, stored: bool, advice: StorageAdvice) -> StoreErr
     return StoreError("file-gone", text, remedy=advice.gone, where=where, stored=stored, copy=copy)
 
 
+def forked(where: str, in_use: bool = False) -> StoreError:
+    """Return the error for a forked process; ``in_use`` if a transaction was open at the fork."""
+    text = "{where} was opened in another process, from which this one was forked"
+    remedy = "open it again in this process, with Study(...) or Study.open(...)"
+    if in_use:
+        text = "{where} was in use when this process was forked, so SQLite cannot be used here"
+        remedy = "fork when no call is under way, or start processes anew (spawn)"
+    return StoreError("forked", text, remedy=remedy, where=where)
+
+
 # which versions wrote the formats that are refused, of studies and of campaigns
 WRITERS = {1: "a development version of 0.1 or 0.2", 2: "a development version of 0.2"}
 

@@ -129,12 +129,14 @@ def tied(best: str, rival: str, may_run: bool = False) -> TieError:
     may_run : bool
         Whether the caller has an option to run nevertheless.
     """
-    run = {"ties": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
+    run = (
+        {"on_tie": OptionHint("on_tie", "run"), "cap": OptionHint("max_rounds")} if may_run else {}
+    )
     return TieError(
         "tie",
         "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "
         "can tell them apart",
-        remedy="change the means" + (", or pass {ties} to run to {cap}" if may_run else ""),
+        remedy="change the means" + (", or pass {on_tie} to run to {cap}" if may_run else ""),
         best=best,
         rival=rival,
         **run,

@@ -14,7 +14,7 @@ simpler; but among many arms that are nearly equal the one that looks best is ha
 and a flat prior does not know that they are nearly equal. So the standard deviation tau of the
 means is drawn from its posterior, with p(tau) flat, and given tau the means are shrunk towards each
 other (Gelman et al., *Bayesian Data Analysis*, 3rd ed. 2013, section 5.4). Two arms carry no
-information on tau, and their prior is flat. `benchmarks/posterior_probability_best.py` compares
+information on tau, and their prior is flat. `benchmarks/chance.py` compares
 the stated probabilities with the true frequencies.
 """
 

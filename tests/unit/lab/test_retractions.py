@@ -103,7 +103,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks_and_a_heuristic_
         decision.certified
         and decision.confidence == 0.95
         and decision.evidence - decision.threshold
-        == pytest.approx(state_of(study).monitor.weakest()[0] - math.log(12 / 0.05))
+        == pytest.approx(state_of(study).monitor.least_evidence()[0] - math.log(12 / 0.05))
     )
     assert f"; {said}); old would be worse by 2 (" in str(decision.headline)
     assert (decision.retractions, decision.corrections) == (2, 0)
@@ -213,7 +213,7 @@ def test_the_p_value_is_that_of_the_whole_study():
     study.stop("enough")
     decision = study.decision
     assert math.log(decision.p_value) == pytest.approx(
-        math.log(6.0) - state_of(study).monitor.weakest()[0], abs=1e-6
+        math.log(6.0) - state_of(study).monitor.least_evidence()[0], abs=1e-6
     )
 
 

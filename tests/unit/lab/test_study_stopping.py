@@ -153,7 +153,7 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
         (1.01, True),
     ):  # it is the smallest delta at which this would have been enough
         level = study._setting.stopping_at(decision.p_value * share).threshold.critical_value(40, 0)
-        assert (state_of(study).monitor.weakest()[0] > level) == enough
+        assert (state_of(study).monitor.least_evidence()[0] > level) == enough
     study = cg.Study(PROBLEM, max_rounds=1)
     study.tell(study.ask(), {0: 0.1})
     assert study.decision.p_value == 1.0 and study.decision.lead is None

@@ -422,7 +422,7 @@ def test_values_that_were_told_before_the_end_of_the_start_count_after_it():
     values = {todo.id: 100.0 * todo.arms[0] + 0.1 * todo.id for todo in rounds}
     for todo in rounds[1:]:
         study.tell(todo, {todo.arms[0]: values[todo.id]})
-    assert not study.done and state_of(study).monitor.weakest()[0] == 0.0
+    assert not study.done and state_of(study).monitor.least_evidence()[0] == 0.0
     assert study.status.next_step.code == "start-waits" and "round 1 next" in str(
         study.status.next_step
     )

@@ -125,7 +125,7 @@ def report(data: Data) -> str:
         settings=[(key.replace("_", " "), one) for key, one in settings.items() if one],
         stated=data["problem"]["values"],
         noise=said(status.get("noise_check")),
-        doubts=[one["text"] for one in status["outliers"]],
+        outliers=[one["text"] for one in status["outliers"]],
         among=data["among"],
         people=[(who, f"{asked:,}", f"{values:,}") for who, asked, values in data["people"]],
         rounds=_rounds(data["rounds"]),
