@@ -257,7 +257,7 @@ def test_own_mixtures_against_every_rival(kind, seed, spread, boxed, epsilon):
             continue
         arms, sign = stopping_kernel.arms[:n], stopping_kernel.sign[:n]
         for a, s in zip(arms, sign, strict=True):
-            stopping_kernel.weigher.ready(a, 0 if s < 0 else 1)
+            stopping_kernel.weigher.prepare_arm(a, 0 if s < 0 else 1)
         value, each = stopping_kernel.weigher.own(stopping_kernel.arms, stopping_kernel.sign, n), []
         side = (sign > 0).astype(int)
         ends = (-np.inf, np.inf) if free else box
@@ -304,8 +304,8 @@ def test_the_shared_mixture_is_the_integral_that_it_claims_to_be(seed, boxed):
     stats.weighted_sums[:] = np.array([total, square, np.zeros(2), even])
     stopping_kernel = make_stopping("mixture", problem, [0.1]).on(problem.kernel(), stats).stopping
     stopping_kernel.weigher.set_leader(stats, np.array([1.0, 0.0]), 0.0)
-    stopping_kernel.weigher.ready(0, 0)
-    stopping_kernel.weigher.ready(1, 1)
+    stopping_kernel.weigher.prepare_arm(0, 0)
+    stopping_kernel.weigher.prepare_arm(1, 1)
     value = stopping_kernel.weigher.joint(np.array([0, 1]), np.array([-1.0, 1.0]), 2)
     lead, each = even[0] - even[1], []
     low, high = (

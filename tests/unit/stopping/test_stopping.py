@@ -302,7 +302,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     else:
         scale, inside = (2, 4) if threshold == "gaussian-counts" else (3, 1)
         weights = [(counts, scale * np.log(inside + np.log(counts)), 0.0)]
-    sigma, values = REWARDS[family].sub_gaussian_scale(d), []
+    sigma, values, beyond = REWARDS[family].sub_gaussian_scale(d), [], False
     for weight, fee, cost in weights:
         against = {
             s: naive.distance(
@@ -312,6 +312,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
             if s != leader
         }
         sides = fee[best > 0.5].max(initial=0.0) + fee[best < 0.5].max(initial=0.0)
+        beyond |= not all(map(math.isfinite, against.values()))
         loose = (
             min(against.values()) - cost - (sides if swaps else np.sort(fee)[-min(most, d) :].sum())
         )
@@ -324,7 +325,9 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
             - cost
         )
         values.append((loose, tight))
-    assert any(value == pytest.approx(loose, rel=1e-5, abs=1e-5) for loose, _ in values)
+    # a rival that is as good only if a mean is at its end, 0 or 1, is at an infinite distance; the
+    # search stops just before the end, and may say less
+    assert beyond or any(value == pytest.approx(loose, rel=1e-5, abs=1e-5) for loose, _ in values)
     assert value <= max(tight for _, tight in values) + 1e-5
 
 
