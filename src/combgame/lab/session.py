@@ -9,6 +9,7 @@ and no error is raised.
 import math
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -29,6 +30,14 @@ from .round import RoundRecord
 from .settings import StudySettings, other_versions, running_version
 from .snapshot import EVERY, capture, load, pack
 
+LAST = 5.0  # seconds that a process which ends waits for a snapshot
+
+
+def finish(jobs: list[Job[None]]) -> None:
+    """Wait for calls that are under way, but not for ever."""
+    for job in jobs:
+        job.wait(LAST)
+
 
 class BackgroundWorker:
     """A thread that makes one call at a time."""
@@ -36,19 +45,25 @@ class BackgroundWorker:
     def __init__(self, call: Callable[[], None]) -> None:
         self._call = call
         self._worker: Worker | None = None
-        self._job: Job[None] | None = None
+        self._jobs: list[Job[None]] = []  # the last one
+        self._at_exit: weakref.finalize[[list[Job[None]]], BackgroundWorker] | None = None
 
     def begin(self) -> None:
         """Begin the call, unless it is under way already."""
         if self._worker is None:
             self._worker = Worker("", math.inf)
-        if self._job is None or self._job.wait(0.0):
-            self._job = self._worker.begin(self._quietly)
+        if not self._jobs or self._jobs[0].wait(0.0):
+            self._jobs = [self._worker.begin(self._quietly)]
+            if self._at_exit is not None:
+                self._at_exit.detach()
+            # a process that ends calls the newest finalizer first, and a connection that this call
+            # uses is older
+            self._at_exit = weakref.finalize(self, finish, self._jobs)
 
     def wait(self) -> None:
         """Wait until the call is done."""
-        if self._job is not None:
-            self._job.wait()
+        for job in self._jobs:
+            job.wait()
 
     def _quietly(self) -> None:
         with suppress(Exception):  # the next call of the study raises lasting errors
