@@ -484,7 +484,7 @@ class Learner(Protocol):
             Row of the learner's state.
         weights : SparseWeights
             ``weights.ids``, ``weights.values`` and ``weights.size`` are written; the rule fills
-            ``weights.arm_weights``.
+            ``weights.arm_weights``, unless the learner does (`LearnerBase.writes_all_weights`).
         """
 
     def update(

@@ -89,7 +89,7 @@ class AdaHedge(LearnerBase):
     initialization: ClassVar[str] = "full"
 
     def kernel(self, context: LearnerContext) -> AdaHedgeKernel:
-        """Return the compiled learner."""
+        """Return the kernel of the learner."""
         d = context.initial_marginals.size
         return AdaHedgeKernel(
             every_action(context.actions, context.n_actions),

@@ -86,7 +86,7 @@ class RegretStatistics(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnerBase(Description):
-    """Base class of learners. Its method `kernel` makes the compiled learner.
+    """Base class of learners. Its method `kernel` makes what learns.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class LearnerBase(Description):
     initialization: ClassVar[str] = "covering"
 
     def kernel(self, context: LearnerContext) -> Learner:
-        """Return the compiled learner.
+        """Return the kernel, which runs interpreted or compiled.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class LearnerBase(Description):
         Returns
         -------
         Learner
-            The kernel.
+            A fresh kernel, in the state before the first round.
         """
         raise NotImplementedError
 
@@ -160,7 +160,7 @@ class LearnerBase(Description):
         return 1
 
     def regret_bound(self, record: RegretStatistics) -> float:
-        """Return the paper's bound on the regret.
+        """Return an upper bound on the regret: the paper's, where it has one.
 
         Parameters
         ----------

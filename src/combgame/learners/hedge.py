@@ -101,7 +101,7 @@ class Hedge(LearnerBase):
         check_doubling(self.initial_horizon, self.horizon_factor)
 
     def kernel(self, context: LearnerContext) -> HedgeKernel:
-        """Return the compiled learner."""
+        """Return the kernel of the learner."""
         n_learners, d = context.n_learners, context.initial_marginals.size
         return HedgeKernel(
             every_action(context.actions, context.n_actions),

@@ -338,7 +338,7 @@ class LLOO(LearnerBase):
         return support_room(d, home) if self.projection == "exact" else ROOM * support_room(d, home)
 
     def kernel(self, context: LearnerContext) -> LLOOKernel:
-        """Return the compiled learner."""
+        """Return the kernel of the learner."""
         d, n_learners, room = context.initial_marginals.size, context.n_learners, context.capacity
         shape, limit = self.geometry or context.actions.geometry(), 2 * (d + 1)
         exact = self.projection == "exact"

@@ -94,7 +94,7 @@ class OFW(LearnerBase):
         return support_room(d, home)
 
     def kernel(self, context: LearnerContext) -> OFWKernel:
-        """Return the compiled learner."""
+        """Return the kernel of the learner."""
         d, n_learners = context.initial_marginals.size, context.n_learners
         support = make_support(
             d,

@@ -9,9 +9,8 @@ geometry of the polytope, and has a support of at most `n_samples` actions. Haza
 the number of samples grow like :math:`t^{1/3}` and play in blocks; here it is fixed, which leaves a
 regret of order :math:`t / \sqrt{n\_samples}` from the sampling.
 
-A learner does not draw from the run's random stream, so SFTPL has a generator of its own (Wichmann
-and Hill 1982). Its state is drawn from the run's generator when the run begins, so that runs are
-independent.
+The verbs of a learner get no generator, so SFTPL has one of its own (Wichmann and Hill 1982). Its
+state is drawn from the run's generator when the run begins, so that runs are independent.
 """
 
 import math
@@ -27,7 +26,7 @@ from ..engine.state import Floats, Ints, Random
 from ..errors import check_int
 from .base import LearnerBase, LearnerContext
 
-MODULI = (30269, 30307, 30323)  # of the generator, whose state is between 1 and these, minus 1
+MODULI = (30269, 30307, 30323)  # of the generator: each part of its state is in 1, ..., modulus - 1
 
 
 @kernel(FixedSizeDefaults)
@@ -155,7 +154,7 @@ class SFTPL(LearnerBase):
         return max(self.n_samples, home) + 1
 
     def kernel(self, context: LearnerContext) -> SFTPLKernel:
-        """Return the compiled learner."""
+        """Return the kernel of the learner."""
         d, n_learners, home = (
             context.initial_marginals.size,
             context.n_learners,

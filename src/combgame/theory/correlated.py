@@ -251,9 +251,11 @@ class CorrelatedProblem:
         InputError
             If an argument is not valid, or the two best answers are tied.
 
-        Notes ----- D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2.
-        AdaHedge plays against the nearest alternative. The weights of the best round bound D_nu
-        from below, and the mean gains bound it from above.
+        Notes
+        -----
+        D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2. AdaHedge plays
+        against the nearest alternative. The weights of the best round bound D_nu from below, and
+        the mean gains bound it from above.
         """
         tolerance = check_positive("tolerance", tolerance, of="characteristic_time")
         steps = check_int("steps", steps, 1, of="characteristic_time")
@@ -317,9 +319,11 @@ class CorrelatedProblem:
         InputError
             If an argument is not valid.
 
-        Notes ----- Bonus and threshold are the stylised ones, which no theorem covers. The
-        optimistic gain of A is (||mu^ - lambda||_{V_A} + sqrt(2 f(t) tr(V_A V^{-1})))^2 / 2, which
-        is not below the true one where ||mu^ - mu||_V^2 <= 2 f(t).
+        Notes
+        -----
+        Bonus and threshold are the stylised ones, which no theorem covers. The optimistic gain of A
+        is (||mu^ - lambda||_{V_A} + sqrt(2 f(t) tr(V_A V^{-1})))^2 / 2, which is not below the true
+        one where ||mu^ - mu||_V^2 <= 2 f(t).
         """
         if not is_real(delta) or not 0.0 < delta < 1.0:
             raise invalid_argument("delta", delta, "between 0 and 1", of="simulate")

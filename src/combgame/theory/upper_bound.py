@@ -199,9 +199,11 @@ def upper_bound(
     InputError
         If the theorem does not cover the rule or the rewards, or an argument is not valid.
 
-    Notes ----- For AdaHedge all constants are stated. The regret of Hedge is that of a horizon
-    known in advance, and those of LLOO and OFW are orders of magnitude, with the constant 1; so are
-    their bounds.
+    Notes
+    -----
+    For AdaHedge all constants are stated. The regret of Hedge is that of a horizon known in
+    advance, and those of LLOO and OFW are orders of magnitude, with the constant 1; so are their
+    bounds.
 
     Examples
     --------
