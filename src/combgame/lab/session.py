@@ -1,9 +1,9 @@
 """A study in one process: its state, brought up to date and written to in transactions.
 
 The threads of a process that share a study take turns, and none of them waits longer than the
-timeout. Snapshots and SQLite's checkpoints are taken in a thread of their own after a call has
-returned. They make later calls faster and contain nothing new, so nothing is lost if they fail,
-and no error is raised.
+timeout. Snapshots and SQLite's checkpoints are begun after a transaction, by a thread of their own
+(a snapshot is read and stored in the thread of the storage). They make later calls faster and
+contain nothing new, so nothing is lost if they fail, and no error is raised.
 """
 
 import math
@@ -208,7 +208,7 @@ class StudySession:
         # a whole history that an event needed: used in the same transaction, or dropped
         self._whole: History | None = None
         self._used = False
-        self._hurry = False  # others are locked out
+        self._hurry = False  # others are locked out: no long reads
         self._keeper = BackgroundWorker(self._keep)
         self.at = -math.inf
         self.off: Message | None = None
@@ -224,9 +224,9 @@ class StudySession:
     ) -> T:
         """Catch up with the stored events, call ``act``, and store its events.
 
-        No other client writes in the meantime, and a call that fails has changed nothing. Events
-        that need all rounds of the past are prepared before the transaction locks out others, and
-        ``act`` is called again then.
+        No other client writes in the meantime, and a call that fails has changed nothing, but for a
+        certificate that was due before it (see `_certify`). Events that need all rounds of the past
+        are prepared before the transaction locks out others, and ``act`` is called again then.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Databases of studies and campaigns, and a study in one.
 
-What has been acknowledged survives a power cut: a transaction is on disk before it ends.
+What has been acknowledged survives a power cut: a call returns when its transaction is on disk.
 """
 
 import ctypes
@@ -305,7 +305,8 @@ class Database:
     def _guard(self, write: bool = False) -> Iterator[None]:
         """Translate what the database says into a sentence with the remedy.
 
-        What failed has changed nothing. write: whether somebody writes to what was read before.
+        What failed has changed nothing. write: whether the call was to write, so that the error
+        about a file which cannot be written may say that looking still works.
         """
         self._inside.append(None)
         try:
@@ -340,7 +341,7 @@ class Database:
         """
         with self._guard(write), self._connect().connect() as connection:
             connection.execution_options(write=write)
-            with connection.begin():
+            with connection.begin():  # and COMMIT at its end, which returns when all is on disk
                 self._check_file(connection, write)
                 yield connection
                 if write:
@@ -424,7 +425,8 @@ class SqlStorage(Database):
     """
 
     advice = ADVICE
-    # `checkpoint` is called outside the calls that write; if it is not, they do what it does
+    # FULL: a COMMIT waits until the -wal is on disk. `checkpoint` moves what is in it to the file,
+    # outside the calls that write; a COMMIT does so only when 20,000 pages have come together
     pragmas = ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 20000")
 
     def __init__(self, url: str, name: str, timeout: float, mode: int = PRIVATE) -> None:

@@ -106,7 +106,7 @@ def begin(db: sqlite3.Connection, write: bool, timeout: float) -> None:
     All who wait try again after random pauses of the same mean length. SQLite's own waiting takes
     longer and longer pauses, so that the last to come is often the first to be served.
     """
-    db.execute("PRAGMA shrink_memory")  # these pages may be of a file that was copied over
+    db.execute("PRAGMA shrink_memory")  # cached pages may be of a file that was copied over since
     if not write:
         db.execute("BEGIN")
         return

@@ -92,8 +92,10 @@ class Worker:
     def run(self, call: Callable[[], T]) -> T:
         """Make a call and return its result; the call begins within the timeout.
 
-        The exception of a signal is raised when a call that has begun has ended. A second one is
-        raised at once, and the call then ends without a waiting caller.
+        The exception of a signal is raised when a call that has begun has ended; one that has not
+        begun is withdrawn. A second exception is raised at once: the call goes on to its end, but
+        nobody waits for it. A worker without a thread makes the call in the thread of the caller,
+        where a signal can interrupt it.
         """
         if self.inside or self._alone:
             return call()

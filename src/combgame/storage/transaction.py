@@ -1,5 +1,7 @@
 """A study's events in a database, inside one transaction.
 
+The transaction itself, which begins and commits, is `Database.connection`.
+
 A request is done once, however often it is made: the key under which a client makes it is stored in
 the transaction of what it does, with the answer.
 """
@@ -252,7 +254,7 @@ class SqlTransaction:
         return map(as_events, rows.partitions(PORTION))
 
     def append(self, new: Sequence[ChainedEvent]) -> None:
-        """Store events at the end of the history."""
+        """Add events to the end of the history; the commit puts them on disk."""
         rows = [
             {**one._asdict(), "study": self._study, "data": compact(one.data), "seal": sealed}
             for one, sealed, _ in new
