@@ -63,7 +63,8 @@ def at_the_end(runs: Simulation) -> dict[str, float | None]:
     """Return what runs have when they end.
 
     These are the share of runs whose leader is right, the share of certified runs, and the median
-    and quartiles of the lead.
+    and quartiles of the lead. The runs must have one delta (`Simulation.at`). If they were played
+    for several, they went on until the last of them stopped, and the lead is what they had then.
     """
     leads = np.full(1, np.nan) if runs.final_leads is None else runs.final_leads
     known = leads[np.isfinite(leads)]
@@ -296,6 +297,10 @@ def plan(
     round at which the optimal proportions stop without noise (the limit), and simulated runs of
     every rule.
 
+    A scenario is a gap scale. For each scenario, threshold and rule, runs 0 to `runs` - 1 of `seed`
+    are simulated, those of `simulate` with the same arguments. A run goes on until it has stopped
+    at every delta, or until `max_rounds`.
+
     Parameters
     ----------
     problem : Problem
@@ -305,13 +310,13 @@ def plan(
     delta : float or sequence of float, default=0.05
         The probability of a wrong answer.
     rules : str, RuleBase, sequence or mapping of these, default=("frank-wolfe",)
-        The simulated rules. None simulates nothing, which takes no time.
+        The simulated rules. None simulates nothing, which takes hardly any time.
     thresholds : str, StoppingBase or sequence of these, default=("mixture",)
         The thresholds; see `simulate`.
     runs : int, default=50
-        The number of runs of every rule; 0 simulates nothing.
+        The number of runs for every gap scale, threshold and rule; 0 simulates nothing.
     seed : int, default=0
-        The seed of the runs.
+        The seed of the runs. All gap scales, thresholds and rules have the same one.
     max_rounds : int, default=10**6
         The number of rounds after which runs are capped.
     jobs : int, default=1
@@ -319,8 +324,9 @@ def plan(
     engine : {"auto", "compiled", "python", "cuda"}, default="auto"
         What plays the rounds; see `simulate`.
     gap_scales : float or sequence of float, default=(1.0, 0.75, 0.5)
-        The plan is repeated with the gaps multiplied by these factors, towards the mean of the
-        means. With Gaussian rewards, rounds grow like 1/factor^2.
+        The plan is repeated with the gaps multiplied by these factors. The mean of the means stays
+        where it is. With Gaussian rewards, the bound grows like 1/factor^2, and the limit a little
+        faster.
     progress : bool, optional
         Whether to show progress; see `simulate`.
     epsilon : float, default=0.0
@@ -337,7 +343,10 @@ def plan(
     Raises
     ------
     InputError
-        If an argument is wrong, or rounds have batch effects and no rule is simulated.
+        If an argument is wrong, two answers are equally good (and `epsilon` is 0), or rounds have
+        batch effects and no rule is simulated.
+    EngineError
+        If the engine cannot play these runs.
 
     Examples
     --------

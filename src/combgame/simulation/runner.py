@@ -100,7 +100,8 @@ class RunSpec:
 class Runner:
     """Check a specification once, and play its runs.
 
-    ``run(i)`` is the same run i, wherever and whenever it is played.
+    ``run(i)`` is the same run i, wherever and whenever it is played on a processor. With engine
+    "cuda" its noise is that of run i on a GPU.
     """
 
     def __init__(self, spec: RunSpec) -> None:
@@ -277,7 +278,10 @@ class Runner:
 
 
 def _check_means(spec: RunSpec) -> Floats:
-    """Return the means; raise an error if they are wrong, or if two answers are equally good."""
+    """Return the means; raise an error if they are wrong.
+
+    Two equally good answers are an error, too, unless epsilon or `on_tie` allows them.
+    """
     problem, on_tie, epsilon = spec.problem, spec.on_tie, spec.epsilon
     if not isinstance(problem, Problem):
         raise invalid_argument("problem", problem, "a Problem", remedy="it comes first")
@@ -404,7 +408,8 @@ class _Parts(NamedTuple):
 class Run:
     """One run, which can be played step by step.
 
-    Run i of seed s is the same for all engines and workers.
+    Run i of seed s is the same for all engines of the processor and all workers. On a GPU it has
+    other noise (`simulation/cuda.py`).
     """
 
     def __init__(self, initial: InitialState, means: Floats, seed: int = 0, number: int = 0):
@@ -554,8 +559,8 @@ def ordered_results(runner: Runner, runs: int, jobs: int) -> Iterator[RunResult]
     """Yield the results of `runs` runs in their order.
 
     With the engine "auto", runs that would be over before they are compiled are interpreted.
-    Otherwise the first run is played in this thread, which compiles, and threads play the others
-    (numba releases the GIL).
+    Otherwise the next run is played in this thread, which compiles, and the others follow, in
+    threads if `jobs` is more than 1 (numba releases the GIL).
     """
     done = 0
     if runner.engine == "auto" and not runner.begin(0).ready():

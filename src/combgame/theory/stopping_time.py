@@ -111,9 +111,10 @@ def oracle_stopping_time(
 ) -> float:
     """Return the stopping time of a run that knows the means and plays the optimal allocation.
 
-    This is t = beta(t, delta)/D_nu. It is NaN if the evidence is not a likelihood ratio or if there
-    are batch effects. Penalties weigh on arms with few values, which that allocation may have; with
-    penalties, a share of the covering is mixed in, the best one of `ASIDE`.
+    This is the root of t = beta(t, delta)/D_nu. It is NaN if the evidence is not a likelihood ratio
+    or if there are batch effects. Penalties (the fees of docs/thresholds.md) weigh on arms with few
+    values, which that allocation may have; with penalties, a share of the covering is mixed in, the
+    best one of `ASIDE`.
     """
     if not stopping.likelihood or problem.rewards.has_batch_effect():
         return math.nan
