@@ -640,3 +640,36 @@ def test_only_files_are_copied(url, tmp_path):
             with refused("server-copy", cg.InputError):
                 study.copy(tmp_path / "copy.db")
     assert (tmp_path / "copy.db").exists() == url.startswith("sqlite")
+
+
+ENDS = """
+import sys, threading, time
+import combgame as cg
+from combgame.lab import session
+from combgame.storage import sqlite
+
+session.EVERY = 1  # a snapshot after every event
+mine, begin, call = threading.local(), sqlite.begin, session.BackgroundWorker._quietly
+
+def slow(*given):
+    time.sleep(0.3 * getattr(mine, "snapshot", False))
+    return begin(*given)
+
+def marked(worker):
+    mine.snapshot = True
+    call(worker)
+
+sqlite.begin, session.BackgroundWorker._quietly = slow, marked
+study = cg.Study(cg.Problem(cg.Arms(4), rewards=cg.Gaussian(1.0)), storage=sys.argv[1], name="x")
+for _ in range(3):
+    todo = study.ask()
+    study.tell(todo, {arm: 0.1 * arm for arm in todo.arms})
+"""
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_process_that_ends_during_a_snapshot_says_nothing(url):
+    """The connection was closed under the thread that writes the snapshot."""
+    words = [sys.executable, "-c", ENDS, url]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

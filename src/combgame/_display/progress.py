@@ -41,12 +41,16 @@ def _terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def bar(progress: bool | None, **options: Any) -> Any:
-    """Return a tqdm bar on stderr, disabled if progress is not shown."""
+def bar(progress: bool | None, patient: bool = False, **options: Any) -> Any:
+    """Return a tqdm bar on stderr, disabled if progress is not shown.
+
+    A patient one writes no line into a file or a pipe before `PATIENCE` has passed.
+    """
     from tqdm import tqdm
 
     rewrites, seen = _terminal(), shown(progress)
     every = {} if rewrites else {"mininterval": EVERY, "maxinterval": EVERY}
+    every |= {"delay": PATIENCE} if patient and not rewrites else {}
     file = sys.stderr if rewrites or not seen else _Lines(sys.stderr)
     return tqdm(file=file, disable=not seen, **every, **options)
 

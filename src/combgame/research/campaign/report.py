@@ -49,7 +49,7 @@ def bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Stor
     """
     form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
     about = {"total": runs, "initial": done, "desc": escape_control(name), "bar_format": form}
-    with _progress.bar(progress, postfix=TRYING, delay=_progress.PATIENCE, **about) as drawn:
+    with _progress.bar(progress, patient=True, postfix=TRYING, **about) as drawn:
         began, made = time.perf_counter(), 0
 
         def stored(chunk: RunChunk, left: float | None) -> None:
