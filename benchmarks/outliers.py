@@ -14,7 +14,7 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.lab.outliers import doubts_within
+from combgame.lab.outliers import find_outliers_within
 from combgame.rules._exploration import joining
 
 ARMS, SPREAD, SIGMA, LIFT = 1.0, 0.3, 0.15, 0.3
@@ -48,7 +48,7 @@ def one(problem, rng, setting, times, factor):
     number = int(rng.choice(list(plays)))
     at = int(rng.integers(plays[number].shape[1]))
     plays[number][1, at] *= factor
-    found = doubts_within(problem, plays, problem.rewards.variance_known)
+    found = find_outliers_within(problem, plays, problem.rewards.variance_known)
     mine = (number, int(plays[number][0, at]), float(plays[number][1, at]))
     named = [(doubt.round, doubt.arm, doubt.value) for doubt in found]
     alone = [doubt for doubt in found if not doubt.instead]

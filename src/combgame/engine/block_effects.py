@@ -37,7 +37,8 @@ def eliminate(rows: Floats, n: int, width: int) -> None:
 OFTEN = 12.0  # a deviation counts if its arm has at least 1/OFTEN of the squares so far
 # arrays that rules must not write, in the order of `BatchEstimator.mirror`
 MIRRORED = (
-    *("precision", "lead", "sure", "joined", "fresh", "offset", "piece", "arms", "value", "size"),
+    *("precision", "score_matrix", "information", "normal_equations", "pending_equations"),
+    *("offset", "component", "arms", "value", "size"),
     *("done", "noise", "about", "trusted", "largest", "lifted"),
 )
 PAD = 1e-11  # share of the squares of a block; more than rounding can take from the residuals
@@ -50,20 +51,20 @@ class BatchEstimator(NamedTuple):
     ----------
     precision : float64[d]
         1/sigma^2 of each arm; 1 if sigma is unknown.
-    lead : float64[d, d]
+    score_matrix : float64[d, d]
         S of the row's arm over the column's.
-    sure : float64[d, d]
+    information : float64[d, d]
         J of the two arms.
-    joined : float64[d, d + 1]
+    normal_equations : float64[d, d + 1]
         Normal equations of the complete blocks: the weights by which plays connect two arms, and
         the sum of weight * (value - other value).
-    fresh : float64[d, d + 1]
+    pending_equations : float64[d, d + 1]
         The same for the block that is being played.
-    awaited : float64[d, d]
+    expected_information : float64[d, d]
         J that requested plays will add, for sampling rules.
     offset : float64[d]
         Estimates of the arms from all complete blocks.
-    piece : int64[d]
+    component : int64[d]
         Connected component of each arm in the complete blocks; -1 if it is in none.
     arms : int64[d]
         Arms of the current play, in ``arms[:size[0]]``.
@@ -95,13 +96,13 @@ class BatchEstimator(NamedTuple):
     """
 
     precision: Floats
-    lead: Floats
-    sure: Floats
-    joined: Floats
-    fresh: Floats
-    awaited: Floats
+    score_matrix: Floats
+    information: Floats
+    normal_equations: Floats
+    pending_equations: Floats
+    expected_information: Floats
     offset: Floats
-    piece: Ints
+    component: Ints
     arms: Ints
     value: Floats
     size: Ints
@@ -117,19 +118,19 @@ class BatchEstimator(NamedTuple):
     order: Ints
     mark: Ints
 
-    def mirror(self, was: "BatchEstimator", back: bool) -> int:
+    def restore_if_written(self, was: "BatchEstimator", back: bool) -> int:
         """Copy the arrays to a backup, or restore them from there.
 
         Return the number in MIRRORED, from 1, of the last array that had been changed, or 0.
         """
         which = 0
         which = max(which, 1 * restore_array(self.precision, was.precision, back))
-        which = max(which, 2 * restore_rows(self.lead, was.lead, back))
-        which = max(which, 3 * restore_rows(self.sure, was.sure, back))
-        which = max(which, 4 * restore_rows(self.joined, was.joined, back))
-        which = max(which, 5 * restore_rows(self.fresh, was.fresh, back))
+        which = max(which, 2 * restore_rows(self.score_matrix, was.score_matrix, back))
+        which = max(which, 3 * restore_rows(self.information, was.information, back))
+        which = max(which, 4 * restore_rows(self.normal_equations, was.normal_equations, back))
+        which = max(which, 5 * restore_rows(self.pending_equations, was.pending_equations, back))
         which = max(which, 6 * restore_array(self.offset, was.offset, back))
-        which = max(which, 7 * restore_array(self.piece, was.piece, back))
+        which = max(which, 7 * restore_array(self.component, was.component, back))
         which = max(which, 8 * restore_array(self.arms, was.arms, back))
         which = max(which, 9 * restore_rows(self.value, was.value, back))
         which = max(which, 10 * restore_array(self.size, was.size, back))
@@ -140,13 +141,13 @@ class BatchEstimator(NamedTuple):
         which = max(which, 15 * restore_array(self.largest, was.largest, back))
         return max(which, 16 * restore_array(self.lifted, was.lifted, back))
 
-    def lift(self, rng: np.random.Generator) -> float:
+    def draw_effect(self, rng: np.random.Generator) -> float:
         """Return the batch effect of a simulated play."""
         if self.lifted[1] == 0.0:
             return float(self.lifted[0])
         return float(self.lifted[0] + self.lifted[1] * rng.standard_normal())
 
-    def put(self, arm: int, value: float, n: float) -> None:
+    def add_value(self, arm: int, value: float, n: float) -> None:
         """Add an arm of the current play, with the mean of n values."""
         k = self.size[0]
         self.largest[0] = max(self.largest[0], abs(value))
@@ -154,7 +155,7 @@ class BatchEstimator(NamedTuple):
         self.value[1, k] = n * self.precision[arm]
         self.size[0] = k + 1
 
-    def pass_play(self) -> None:
+    def end_play(self) -> None:
         """End the play, and complete its block if it was the last of the block."""
         n, total, d = self.size[0], 0.0, self.precision.size
         for k in range(n):
@@ -164,8 +165,8 @@ class BatchEstimator(NamedTuple):
             for m in range(n):
                 if m != k:
                     weight = self.value[1, k] * (self.value[1, m] / total)
-                    self.fresh[a, self.arms[m]] += weight
-                    self.fresh[a, d] += weight * (self.value[0, k] - self.value[0, m])
+                    self.pending_equations[a, self.arms[m]] += weight
+                    self.pending_equations[a, d] += weight * (self.value[0, k] - self.value[0, m])
         self.scatter(total)
         self.size[0] = 0
         self.left[0] = max(self.left[0] - 1, 0)
@@ -218,13 +219,13 @@ class BatchEstimator(NamedTuple):
             self.mark[a] = -1
         for a in range(d):
             if self.mark[a] < 0:
-                n = self.reach(self.fresh, a, self.mark)
+                n = self.reach(self.pending_equations, a, self.mark)
                 if n > 1:
                     self.compare(n)
         for a in range(d):
             for b in range(d + 1):
-                self.joined[a, b] += self.fresh[a, b]
-                self.fresh[a, b] = 0.0
+                self.normal_equations[a, b] += self.pending_equations[a, b]
+                self.pending_equations[a, b] = 0.0
         rest, squares = float(self.about[1, 0]), max(float(self.about[1, 1]), 0.0)
         self.noise[1, 0] += rest
         self.noise[1, 1] += squares
@@ -237,10 +238,10 @@ class BatchEstimator(NamedTuple):
         for j in range(self.about.shape[1]):
             self.about[0, j] = self.about[1, j] = 0.0
         self.fit()
-        self.trust()
+        self.mark_estimable()
         self.done[0] += 1
 
-    def trust(self) -> None:
+    def mark_estimable(self) -> None:
         """Mark the arms that are estimated well enough.
 
         Deviations from the estimates of these arms count towards the estimate of sigma.
@@ -249,12 +250,12 @@ class BatchEstimator(NamedTuple):
         for a in range(d):
             self.work[a, 0] = 0.0
             for b in range(d):
-                self.work[a, 0] += self.joined[a, b] / self.precision[a]
+                self.work[a, 0] += self.normal_equations[a, b] / self.precision[a]
             if self.work[a, 0] > most:
                 most, heaviest = self.work[a, 0], a
         for a in range(d):
             enough = self.work[a, 0] > 0.0 and OFTEN * self.work[a, 0] >= self.noise[0, 0]
-            self.trusted[a] = 1 if enough and self.piece[a] == self.piece[heaviest] else 0
+            self.trusted[a] = 1 if enough and self.component[a] == self.component[heaviest] else 0
 
     def reach(self, joined: Floats, first: int, mark: Ints) -> int:
         """List the arms that are connected with the first one, and return their number.
@@ -307,12 +308,12 @@ class BatchEstimator(NamedTuple):
 
     def compare(self, n: int) -> None:
         """Add d_b/v_b and 1/v_b of all pairs of the list."""
-        self.solve(self.fresh, n, True)
+        self.solve(self.pending_equations, n, True)
         r, work = n - 1, self.work
         self.about[1, 0] -= r
         for k in range(r):
             a = self.order[k]
-            self.about[1, 1] -= self.fresh[a, self.precision.size] * work[k, r]
+            self.about[1, 1] -= self.pending_equations[a, self.precision.size] * work[k, r]
             for m in range(k + 1, n):
                 b = self.order[m]
                 apart, doubt = work[k, r], work[k, r + 1 + k]
@@ -320,25 +321,32 @@ class BatchEstimator(NamedTuple):
                     apart -= work[m, r]
                     doubt += work[m, r + 1 + m] - 2.0 * work[k, r + 1 + m]
                 if doubt > 0.0:
-                    self.lead[a, b] += apart / doubt
-                    self.lead[b, a] -= apart / doubt
-                    self.sure[a, b] += 1.0 / doubt
-                    self.sure[b, a] += 1.0 / doubt
+                    self.score_matrix[a, b] += apart / doubt
+                    self.score_matrix[b, a] -= apart / doubt
+                    self.information[a, b] += 1.0 / doubt
+                    self.information[b, a] += 1.0 / doubt
 
     def fit(self) -> None:
         """Compute the least-squares estimates over all complete blocks."""
         for a in range(self.precision.size):
-            self.piece[a] = -1
+            self.component[a] = -1
         for a in range(self.precision.size):
-            if self.piece[a] < 0:
-                n = self.reach(self.joined, a, self.piece)
-                self.solve(self.joined, n, False)
+            if self.component[a] < 0:
+                n = self.reach(self.normal_equations, a, self.component)
+                self.solve(self.normal_equations, n, False)
                 for k in range(n):
                     self.offset[self.order[k]] = self.work[k, n - 1] if k < n - 1 else 0.0
 
     def clear(self) -> None:
         """Forget all values."""
-        for kept in (self.lead, self.sure, self.joined, self.fresh, self.noise, self.about):
+        for kept in (
+            self.score_matrix,
+            self.information,
+            self.normal_equations,
+            self.pending_equations,
+            self.noise,
+            self.about,
+        ):
             kept[:] = 0.0
         self.trusted[:], self.largest[0] = 0, 0.0
         self.left[0] = self.done[0] = self.size[0] = 0
@@ -355,11 +363,11 @@ class BatchEstimator(NamedTuple):
             self.order[a] = 0
             self.work[a, 0] = 0.0
         for a in range(d):
-            first = self.piece[a]
+            first = self.component[a]
             self.order[first] += 1
             self.work[first, 0] += mean[a] - self.offset[a]
         for a in range(d):
-            first = self.piece[a]
+            first = self.component[a]
             mean[a] = self.offset[a] + self.work[first, 0] / self.order[first]
 
 
@@ -371,7 +379,7 @@ def make_blocks(precision: Floats) -> BatchEstimator:
     (None, None, None)
     >>> blocks.put(1, 3.0, 1.0), blocks.put(2, 0.0, 1.0), blocks.pass_play()
     (None, None, None)
-    >>> (blocks.lead[0] / np.maximum(blocks.sure[0], 0.1)).tolist(), blocks.sure[0].tolist()
+    >>> (blocks.score_matrix[0] / np.maximum(blocks.information[0], 0.1)).tolist(), blocks.information[0].tolist()
     ([0.0, 2.0, 0.0], [0.0, 0.5, 0.0])
     """
     d = precision.size

@@ -221,11 +221,11 @@ def play_and_observe(
     for a in range(action.size):
         total += stats.counts[a] + (1.0 if action[a] > 0.5 else 0.0)
     stats.begin_play()
-    effect = stats.batch.lift(rng)
+    effect = stats.batch.draw_effect(rng)
     for a in range(action.size):
         if action[a] > 0.5:
             value = problem.rewards.draw(truth[a], a, rng) + effect
             stats.add_value(a, value, 1.0, value, total / (stats.counts[a] + 1.0), True)
-            stats.batch.put(a, value, 1.0)
-    stats.batch.pass_play()
+            stats.batch.add_value(a, value, 1.0)
+    stats.batch.end_play()
     stats.n_rounds[0] += 1

@@ -23,18 +23,18 @@ class IndependentEstimator(NamedTuple):
     wanted: Ints  # int64[2]
     lifted: Floats  # float64[2]
 
-    def mirror(self, was: "IndependentEstimator", back: bool) -> int:
+    def restore_if_written(self, was: "IndependentEstimator", back: bool) -> int:
         """Return 0: there is nothing to copy."""
         return 0
 
-    def lift(self, rng: Random) -> float:
+    def draw_effect(self, rng: Random) -> float:
         """Return 0, the batch effect of a simulated play."""
         return 0.0
 
-    def put(self, arm: int, value: float, n: float) -> None:
+    def add_value(self, arm: int, value: float, n: float) -> None:
         """Do nothing."""
 
-    def pass_play(self) -> None:
+    def end_play(self) -> None:
         """Do nothing."""
 
     def variance(self) -> float:

@@ -20,8 +20,8 @@ from .estimates import Estimate, LeadInterval
 from .estimates import estimates as estimates_of
 from .estimates import margin as margin_of
 from .monitor import COMPILED_FROM, Monitor
-from .outliers import Outlier, doubts_within
-from .outliers import doubts as doubts_of
+from .outliers import Outlier, find_outliers_within
+from .outliers import find_outliers as doubts_of
 
 
 def noise(monitor: Monitor) -> NoiseCheck | None:
@@ -31,12 +31,12 @@ def noise(monitor: Monitor) -> NoiseCheck | None:
     return diagnostics.noise(problem, history.stats, late, early)
 
 
-def doubts(monitor: Monitor) -> tuple[Outlier, ...]:
+def outliers_of(monitor: Monitor) -> tuple[Outlier, ...]:
     """Find values that are hard to believe."""
     problem, history, misfit = monitor.setting.problem, monitor.history, noise(monitor)
     wrong = misfit is not None and misfit.contradicted
     if problem.rewards.has_batch_effect():  # outliers contradict sigma, too
-        return doubts_within(
+        return find_outliers_within(
             problem, history.within(), problem.rewards.variance_known and not wrong
         )
     # if sigma is contradicted, correct values would look like outliers
@@ -140,7 +140,7 @@ def snapshot_at_end(
     sigma = noise(monitor)
     return {
         "noise": None if sigma is None else sigma._asdict(),
-        "doubts": [[*one[:-1], list(one.instead)] for one in doubts(monitor)],
+        "doubts": [[*one[:-1], list(one.instead)] for one in outliers_of(monitor)],
         "levels": None if levels is None else list(levels),
         "margin": None if lead is None else lead.plain(),
         "estimates": [list(one) for one in estimates(monitor)],

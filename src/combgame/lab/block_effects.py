@@ -117,11 +117,11 @@ def enter(blocks: BatchEstimator, record: RoundRecord, pivot: float | None) -> N
                 first = parts[0][0]
                 off = sum((mean - first) * number for mean, number in parts) / n
                 x = first + off
-                blocks.put(arm, x if pivot is None else pivot - x, float(n))
+                blocks.add_value(arm, x if pivot is None else pivot - x, float(n))
                 weight = float(blocks.precision[arm])
                 squares = sum((mean - x) ** 2 * number for mean, number in parts)
                 blocks.add_squares(len(parts) - 1.0, weight * squares)
-    blocks.pass_play()
+    blocks.end_play()
 
 
 def recount(
@@ -175,7 +175,7 @@ def apart(
             size=size,
         )
     others = set(range(problem.d)) - set(leader)
-    away = sorted(a for a in others if any(not blocks.sure[i, a] > 0.0 for i in leader))
+    away = sorted(a for a in others if any(not blocks.information[i, a] > 0.0 for i in leader))
     if not away:
         return None
     return Message(

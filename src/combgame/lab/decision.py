@@ -8,7 +8,7 @@ from .._messages import PYTHON, CallHint, Message, OptionHint, Renderer
 from ..problem import Problem
 from ..stopping.base import Validity
 from . import corrections as carrying
-from .analysis import batch_warning, doubts, noise
+from .analysis import batch_warning, noise, outliers_of
 from .corrections import conditions, correction_note
 from .diagnostics import NoiseCheck
 from .estimates import Estimate, LeadInterval
@@ -180,7 +180,7 @@ def make_decision(state: StudyState, facts: dict[str, Any], head: str = "") -> D
         facts["values"],
         tuple(assumptions(state, facts)),
         setting.stopping.validity.proved and not_vouched(facts) is None,
-        doubts_then(state, facts),
+        outliers_then(state, facts),
         facts["retractions"],
         facts["corrections"],
         facts["delta"],
@@ -299,10 +299,10 @@ def sigma_then(state: StudyState, facts: dict[str, Any]) -> NoiseCheck | None:
     return None if facts["noise"] is None else NoiseCheck(**facts["noise"])
 
 
-def doubts_then(state: StudyState, facts: dict[str, Any]) -> tuple[Outlier, ...]:
+def outliers_then(state: StudyState, facts: dict[str, Any]) -> tuple[Outlier, ...]:
     """Return the outliers as they were when the study stopped."""
     if "doubts" not in facts:
-        return doubts(state.monitor)
+        return outliers_of(state.monitor)
     return tuple(Outlier(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
 
 

@@ -196,7 +196,7 @@ class Monitor:
         groups = (
             exchangeable(self.problem.answers) if self.problem.rewards.has_batch_effect() else []
         )
-        parts = (stats.batch.piece[[a for a in one if differ[a]]] for one in groups)
+        parts = (stats.batch.component[[a for a in one if differ[a]]] for one in groups)
         return all(np.unique(one).size < 2 for one in parts)
 
     def least_evidence(self) -> tuple[float, Floats]:
@@ -249,10 +249,10 @@ class Monitor:
         """
         best, blocks = self.told.state.leader, self.history.stats.batch
         i, j = (arms_of(one)[:1] for one in (best - rival, rival - best))
-        if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
+        if not (i and j and blocks.information[i[0], j[0]] > 0.0):
             return 0.0
-        lead = float(max(blocks.lead[i[0], j[0]], 0.0))
-        ratio = 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
+        lead = float(max(blocks.score_matrix[i[0], j[0]], 0.0))
+        ratio = 0.5 * lead * lead / float(blocks.information[i[0], j[0]])
         if self.problem.rewards.variance_known:
             return ratio
         ahead, after = blocks.noise[:, 0]  # `variance` uses one of them

@@ -400,7 +400,7 @@ def among(problem: Problem) -> str:
     return "arm" if Assumption.NORMAL in claimed_assumptions(problem.rewards) else ""
 
 
-def doubts(
+def find_outliers(
     problem: Problem, stats: Statistics, far: Floats, most: int = SHOWN, scale: float = 1.0
 ) -> tuple[Outlier, ...]:
     """Return values that are hard to believe, the most extreme first, at most one per arm.
@@ -473,7 +473,7 @@ def doubts(
     )
 
 
-def doubts_within(
+def find_outliers_within(
     problem: Problem, plays: Mapping[int, Floats], known: bool, most: int = SHOWN
 ) -> tuple[Outlier, ...]:
     """Return values that are hard to believe within their plays, if plays have batch effects.

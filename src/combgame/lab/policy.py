@@ -249,9 +249,14 @@ class Policy:
         if (current := unfinished(history.blocks)) is not None:
             return current
         counted, pairs = history.stats.batch, np.ix_(order, order)
-        blocks.lead[:], blocks.sure[:] = counted.lead[pairs], counted.sure[pairs]
-        blocks.awaited[:] = awaited(counted, {**history.held_back, **history.open})[pairs]
-        blocks.offset[:], blocks.piece[:] = counted.offset[order], counted.piece[order]
+        blocks.score_matrix[:], blocks.information[:] = (
+            counted.score_matrix[pairs],
+            counted.information[pairs],
+        )
+        blocks.expected_information[:] = awaited(counted, {**history.held_back, **history.open})[
+            pairs
+        ]
+        blocks.offset[:], blocks.component[:] = counted.offset[order], counted.component[order]
         blocks.done[0], blocks.left[0] = counted.done[0], 0
         blocks.noise[:], blocks.largest[0] = counted.noise, counted.largest[0]
         if most is None:

@@ -20,7 +20,7 @@ from .._messages import (
 )
 from ..engine.state import arms_of, vector
 from ..engine.user_code import own_errors
-from .analysis import batch_warning, doubts, estimates, margin, noise
+from .analysis import batch_warning, estimates, margin, noise, outliers_of
 from .block_effects import apart
 from .corrections import correction_note
 from .decision import proof_so_far, validity_note, whose
@@ -435,7 +435,7 @@ def standing(state: StudyState, name: str, phase: str, now: float, head: str) ->
     else:
         lead = LeadInterval.of(facts["margin"])
         shown = tuple(Estimate(*one) for one in facts["estimates"])
-    leader, doubtful = tuple(facts["answer"]), doubts(state.monitor)
+    leader, doubtful = tuple(facts["answer"]), outliers_of(state.monitor)
     close = rivals(state) if leader else ()
     left, enough = None, None
     if running:

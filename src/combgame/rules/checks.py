@@ -74,7 +74,7 @@ def restore_if_written(stats: Statistics, was: Statistics, back: bool) -> int:
     which = max(which, 10 * restore_array(stats.variance_group, was.variance_group, back))
     which = max(which, 11 * restore_rows(stats.weighted_sums, was.weighted_sums, back))
     which = max(which, 12 * restore_rows(stats.residuals, was.residuals, back))
-    inside = stats.batch.mirror(was.batch, back)
+    inside = stats.batch.restore_if_written(was.batch, back)
     return max(which, 12 + inside) if inside > 0 else which
 
 

@@ -99,13 +99,13 @@ class FrankWolfeBlocksKernel(NamedTuple):
             if best[i] > 0.5 and self.group[i] >= 0:
                 leaders += 1
             for j in range(best.size):
-                self.extra[i, j] = blocks.awaited[i, j]
+                self.extra[i, j] = blocks.expected_information[i, j]
                 if self.rivals(best, i, j):
                     unit = self.per_play(stats, i, j)
-                    lead = float(blocks.lead[i, j])
+                    lead = float(blocks.score_matrix[i, j])
                     if not self.variance_known:
                         lead /= math.sqrt(blocks.variance())
-                    one = contrast(self.scales, lead, blocks.sure[i, j], unit)
+                    one = contrast(self.scales, lead, blocks.information[i, j], unit)
                     self.have[i, j] = max(one, LEAST)
         if leaders == 1 and plays > 1:
             self.schedule_block(problem, stats, state, rng, plays)
@@ -154,7 +154,7 @@ class FrankWolfeBlocksKernel(NamedTuple):
         most, blocks = 0.0, stats.batch
         for i in range(best.size):
             if best[i] > 0.5 and self.group[i] == self.group[a]:
-                known = blocks.sure[i, a] + self.extra[i, a]
+                known = blocks.information[i, a] + self.extra[i, a]
                 most = max(most, known / self.per_play(stats, i, a))
         return float(most)
 

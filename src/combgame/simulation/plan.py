@@ -32,7 +32,7 @@ from ..theory.stopping_time import oracle_stopping_time
 from . import _plan_report as plans
 from .cuda import simulated as on_card
 from .result import Simulation, summary
-from .runner import CARD, Runner, RunSpec, check_level_sd, ordered_results
+from .runner import CARD, Runner, RunSpec, check_batch_sd, ordered_results
 
 
 class Scenario(NamedTuple):
@@ -367,7 +367,7 @@ def plan(
     )
     asked = _several(thresholds, "thresholds", "'proved'")
     inner = problem.as_maximisation
-    check_level_sd(inner, batch_sd)
+    check_batch_sd(inner, batch_sd)
     stoppings = _stoppings(asked, inner, deltas, epsilon)
     chosen = _rules(rules) if runs else {}
     if problem.rewards.has_batch_effect() and not chosen:

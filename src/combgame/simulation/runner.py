@@ -121,7 +121,7 @@ class Runner:
         )
         if not isinstance(spec.shuffle_arms, bool):
             raise invalid_argument("shuffle_arms", spec.shuffle_arms, "True or False")
-        self.batch_sd = check_level_sd(self.problem, spec.batch_sd)
+        self.batch_sd = check_batch_sd(self.problem, spec.batch_sd)
         self.spec = spec
         self.numbers(0)  # raises an error if the arms cannot be permuted
 
@@ -299,7 +299,7 @@ def _check_means(spec: RunSpec) -> Floats:
     return truth
 
 
-def check_level_sd(problem: Problem, batch_sd: Any) -> float:
+def check_batch_sd(problem: Problem, batch_sd: Any) -> float:
     """Return the standard deviation of batch effects; raise an error if it is impossible."""
     number = to_python_scalar(batch_sd)
     plain = isinstance(number, int | float) and not isinstance(number, bool)

@@ -137,7 +137,7 @@ class ContrastsKernel(NamedTuple):
         The result may be any lower bound on the evidence that exceeds `enough`.
         """
         blocks = self.stats.batch
-        lead, sure = float(blocks.lead[i, j]), float(blocks.sure[i, j])
+        lead, sure = float(blocks.score_matrix[i, j]), float(blocks.information[i, j])
         first, second = float(blocks.precision[i]), float(blocks.precision[j])
         lead += self.shift * sure - SHAVE * abs(lead)
         unit = first / (first + second) * second

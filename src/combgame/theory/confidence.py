@@ -166,7 +166,7 @@ def joined(problem: Problem, stats: Statistics) -> bool:
     """Return whether complete blocks connect all arms that could be exchanged for each other."""
     blocks = stats.batch
     return blocks.done[0] > 0 and all(
-        bool((blocks.piece[list(arms)] == blocks.piece[arms[0]]).all())
+        bool((blocks.component[list(arms)] == blocks.component[arms[0]]).all())
         for arms in exchangeable(problem.answers)
     )
 
@@ -198,7 +198,7 @@ def _within(
     independent. A prior that is the same for all arms is the same for all of these directions.
     """
     blocks, d = stats.batch, order.size
-    weights = blocks.joined[:, :-1][np.ix_(order, order)]
+    weights = blocks.normal_equations[:, :-1][np.ix_(order, order)]
     values, vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)
     informative = values > 1e-9 * values[-1]  # excludes the means of connected arms
     unit, factor = 1.0, np.ones((draws, 1))
@@ -488,7 +488,7 @@ def within_plays(
     The intervals hold for all pairs and at all times with probability 1 - delta (Theorem 13 of
     docs/thresholds.md).
     """
-    sure, d = float(blocks.sure[i, j]), problem.d
+    sure, d = float(blocks.information[i, j]), problem.d
     if not sure > 0.0:
         return LeadBounds(0.0, -math.inf, math.inf)
     first, second = float(blocks.precision[i]), float(blocks.precision[j])
@@ -501,7 +501,7 @@ def within_plays(
     else:
         variance, degrees = residual_variance(blocks), float(blocks.noise[0, 0])
         far = one_sigma(variance, degrees, ratios(RATIOS, CHANCES)).farthest(blur, fee, level)
-    value = float(blocks.lead[i, j]) / sure
+    value = float(blocks.score_matrix[i, j]) / sure
     far += SHAVE * abs(value)
     return LeadBounds(value, value - far, value + far)
 

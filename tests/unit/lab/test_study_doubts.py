@@ -11,14 +11,14 @@ from scipy import stats
 
 import combgame as cg
 from combgame.engine.statistics import blank
-from combgame.lab.analysis import doubts as doubts_of
+from combgame.lab.analysis import outliers_of as doubts_of
 from combgame.lab.history import nothing_far, reach
 from combgame.lab.outliers import (
     ALARM,
     ALONE,
     Outlier,
-    doubts,
-    doubts_within,
+    find_outliers,
+    find_outliers_within,
     gathered,
     outliers,
 )
@@ -88,7 +88,7 @@ def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
         cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(shared_sigma=False)
     )
     stats, far = fed(values)
-    mine, right = doubts(problem, stats, far, most=1000), naive(values, sigma)
+    mine, right = find_outliers(problem, stats, far, most=1000), naive(values, sigma)
     assert [-one.z_score for one in mine] == sorted(-one.z_score for one in mine)
     for one in mine:
         errors, bar = right[one.arm, one.round]
@@ -115,7 +115,7 @@ def test_false_alarms_are_as_rare_as_is_said(rewards):
         stats.counts[:], stats.sums[:] = n, np.nansum(x, axis=0)
         stats.squares[:] = np.nansum((x - stats.sums / n) ** 2, axis=0)
         far[0, 0], far[1, 0], far[:, 1] = np.nanmin(x, axis=0), np.nanmax(x, axis=0), 1.0
-        alarms += bool(doubts(problem, stats, far))
+        alarms += bool(find_outliers(problem, stats, far))
     assert alarms <= 8  # 2 are expected at most; more than 8 of them have a chance below 1 in 3000
 
 
@@ -311,7 +311,11 @@ def test_a_value_is_compared_with_what_all_others_let_expect(seed, known, replic
 def test_false_alarms_within_rounds_are_as_rare_as_is_said(sigma, replicates, lost):
     problem = levelled(8, 4, sigma)
     alarms = sum(
-        bool(doubts_within(problem, started(problem, seed, 2, replicates, lost), sigma is not None))
+        bool(
+            find_outliers_within(
+                problem, started(problem, seed, 2, replicates, lost), sigma is not None
+            )
+        )
         for seed in range(1000)
     )
     assert alarms <= 6  # 1 is expected at most; more than 6 have a chance below 1 in 10,000

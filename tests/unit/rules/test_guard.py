@@ -145,7 +145,7 @@ def test_whatever_a_rule_writes_of_what_was_seen_is_named():
     for name in READ:
         with refused("rule-wrote-what-was-seen", array=name):
             cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
-    free = {"wanted", "awaited", "work", "order", "mark"}
+    free = {"wanted", "expected_information", "work", "order", "mark"}
     fields = {f"stats.{name}" for name in Statistics._fields} - {"stats.batch"}
     fields |= {f"stats.batch.{name}" for name in BatchEstimator._fields if name not in free}
     assert {*READ} == {*fields, "state.leader", "state.evidence"} and len(READ) == len({*READ})
@@ -299,8 +299,8 @@ class CheatingPart:
 
     def choose(self, problem, stats, state, rng):
         blocks = stats.batch
-        weight = blocks.fresh[0, 2] if self.plays else 0.0
-        lead = blocks.fresh[0, 3] / weight if weight > 0.0 else 0.0
+        weight = blocks.pending_equations[0, 2] if self.plays else 0.0
+        lead = blocks.pending_equations[0, 3] / weight if weight > 0.0 else 0.0
         on = self.plays == 0 or (self.plays < 8 and lead < 3.3)
         state.action[:] = [on, not on, 1.0]
         blocks.left[0] = 2 if on else 1

@@ -80,14 +80,14 @@ def test_blocks_are_least_squares_within_plays(seed, d, number):
         blocks.left[0] = len(block)
         for arms, xs, ns in block:
             for a, x, n in zip(arms, xs, ns, strict=True):
-                blocks.put(int(a), float(x), float(n))
-            blocks.pass_play()
+                blocks.add_value(int(a), float(x), float(n))
+            blocks.end_play()
         for (i, j), (apart, variance) in dense(block, d, precision).items():
             lead[i, j] += apart / variance
             sure[i, j] += 1.0 / variance
     assert blocks.done[0] == number
-    assert np.allclose(blocks.lead, lead, rtol=1e-8, atol=1e-8)
-    assert np.allclose(blocks.sure, sure, rtol=1e-8, atol=1e-10)
+    assert np.allclose(blocks.score_matrix, lead, rtol=1e-8, atol=1e-8)
+    assert np.allclose(blocks.information, sure, rtol=1e-8, atol=1e-10)
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,8 +99,8 @@ def test_estimates_are_least_squares_over_all_plays(seed, d):
         for arms, xs, ns in played(rng, d, 1, 10.0):
             every.append((arms, xs, ns))
             for a, x, n in zip(arms, xs, ns, strict=True):
-                blocks.put(int(a), float(x), float(n))
-            blocks.pass_play()
+                blocks.add_value(int(a), float(x), float(n))
+            blocks.end_play()
     mean = rng.normal(size=d)
     kept = mean.mean()
     blocks.adjust(mean)
@@ -612,8 +612,8 @@ def test_squares_are_what_least_squares_leave_over(seed, d):
         blocks.left[0] = len(block)
         for arms, xs, ns in block:
             for a, x, n in zip(arms, xs, ns, strict=True):
-                blocks.put(int(a), float(x), float(n))
-            blocks.pass_play()
+                blocks.add_value(int(a), float(x), float(n))
+            blocks.end_play()
     assert np.allclose(blocks.noise, [used, exact], rtol=1e-7, atol=1e-7)
 
 
@@ -657,13 +657,13 @@ def product(rng, sigma, drifts):
             level = 10.0 * last
             for a in arms:
                 x = level + float(a > 1) + sigma * rng.standard_normal()
-                blocks.put(a, x, 1.0)
+                blocks.add_value(a, x, 1.0)
                 last = math.sin(x) + (x > level)  # for the level of the next play
                 level = 10.0 * last if drifts else level
-            blocks.pass_play()
+            blocks.end_play()
         near = blocks.noise[0, 1] < 3.5 * blocks.noise[0, 0]
         block = [(0, 1, 2, 3)] if near else [(0, 1, 2), (1, 2, 3)] * (1 + (last > 0))
-    mixture = contrast(SCALES, blocks.lead[0, 1] / sigma, blocks.sure[0, 1], 0.5)
+    mixture = contrast(SCALES, blocks.score_matrix[0, 1] / sigma, blocks.information[0, 1], 0.5)
     return math.exp(min(mixture + log_spread(*blocks.noise[0], sigma**2), math.log(50.0)))
 
 
@@ -781,8 +781,8 @@ def test_differences_of_all_arms_hold_together():
                 for _ in range(plays):
                     level = 100.0 * rng.standard_normal()
                     for a in rng.choice(4, 3, replace=False).tolist():
-                        blocks.put(a, level + rng.standard_normal(), 1.0)
-                    blocks.pass_play()
+                        blocks.add_value(a, level + rng.standard_normal(), 1.0)
+                    blocks.end_play()
                 for i in range(4):
                     for j in range(i):
                         _, low, high = within_plays(problem, blocks, i, j, 0.2)
@@ -1060,11 +1060,11 @@ def test_the_chance_within_plays_knows_how_unlike_sigmas_are():
     for k in range(30):
         arms = ((0, 1), (1, 2), (0, 2))[k % 3]
         for a in arms:
-            stats.batch.put(a, {0: 0.1, 1: 0.0, 2: 0.0}[a], 1.0)
-        stats.batch.pass_play()
+            stats.batch.add_value(a, {0: 0.1, 1: 0.0, 2: 0.0}[a], 1.0)
+        stats.batch.end_play()
     stats.counts[:] = 20.0
     stats.batch.adjust(stats.mean)
-    weights = stats.batch.joined[:, :-1]
+    weights = stats.batch.normal_equations[:, :-1]
     cov = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
     order = np.arange(3)
     draws = _within(problem, stats, np.ones(3), order, np.random.default_rng(0), 100_000)

@@ -71,7 +71,7 @@ def test_readings_beyond_those_that_were_asked_for_change_nothing():
             cut = {int(a): x[:1] for a, x in one.data["values"].items()}
             fewer.tell(one.round, cut)
         mine, other = (state_of(one).history.stats for one in (more, fewer))
-        assert mine.batch.lead.tolist() == other.batch.lead.tolist()
+        assert mine.batch.score_matrix.tolist() == other.batch.score_matrix.tolist()
         assert mine.batch.noise.tolist() == other.batch.noise.tolist()
         assert mine.counts.tolist() == other.counts.tolist()
         assert more.status.evidence == fewer.status.evidence
@@ -97,7 +97,9 @@ def test_replicates_that_were_asked_for_count_all():
         v = (1 / 3 + 1 / 3) / len(apart)
         lead, sure = lead + np.mean(apart) / v, sure + 1 / v
     blocks = state_of(study).history.stats.batch
-    assert blocks.lead[0, 1] == pytest.approx(lead) and blocks.sure[0, 1] == pytest.approx(sure)
+    assert blocks.score_matrix[0, 1] == pytest.approx(lead) and blocks.information[
+        0, 1
+    ] == pytest.approx(sure)
 
 
 def test_a_mean_that_hides_its_first_readings_is_refused():

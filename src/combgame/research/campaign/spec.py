@@ -24,7 +24,7 @@ from ...io import identity, same_description, to_data
 from ...problem import Problem
 from ...rules import RuleBase
 from ...rules.base import describe
-from ...simulation.runner import Runner, RunSpec, check_level_sd
+from ...simulation.runner import Runner, RunSpec, check_batch_sd
 from ...stopping.base import StoppingBase
 
 
@@ -66,7 +66,7 @@ class Instance:
             self, "means", tuple(float(m) for m in self.problem.check_means(self.means))
         )
         try:
-            levels = check_level_sd(self.problem.as_maximisation, self.batch_sd)
+            levels = check_batch_sd(self.problem.as_maximisation, self.batch_sd)
         except InputError as error:
             raise error_from(InputError, error.sentence.with_context(instance=self.name)) from None
         object.__setattr__(self, "batch_sd", levels)
