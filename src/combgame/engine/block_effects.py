@@ -375,11 +375,12 @@ def make_blocks(precision: Floats) -> BatchEstimator:
     """Return the estimator of arms with these 1/sigma^2 before any value is observed.
 
     >>> blocks = make_blocks(np.ones(3))
-    >>> blocks.put(0, 7.0, 1.0), blocks.put(1, 5.0, 1.0), blocks.pass_play()
+    >>> blocks.add_value(0, 7.0, 1.0), blocks.add_value(1, 5.0, 1.0), blocks.end_play()
     (None, None, None)
-    >>> blocks.put(1, 3.0, 1.0), blocks.put(2, 0.0, 1.0), blocks.pass_play()
+    >>> blocks.add_value(1, 3.0, 1.0), blocks.add_value(2, 0.0, 1.0), blocks.end_play()
     (None, None, None)
-    >>> (blocks.score_matrix[0] / np.maximum(blocks.information[0], 0.1)).tolist(), blocks.information[0].tolist()
+    >>> score, information = blocks.score_matrix[0], blocks.information[0]
+    >>> (score / np.maximum(information, 0.1)).tolist(), information.tolist()
     ([0.0, 2.0, 0.0], [0.0, 0.5, 0.0])
     """
     d = precision.size
