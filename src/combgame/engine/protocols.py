@@ -361,7 +361,7 @@ class SetEvidence(Protocol):
         """Prices of arms, float64[references, d], as `price_arms` wrote them."""
 
     @property
-    def base(self) -> Floats:
+    def price_offset(self) -> Floats:
         """Offsets of the prices, float64[references].
 
         The offset plus the prices of a set's arms is a lower bound for the evidence against the

@@ -197,7 +197,7 @@ def validity_note(validity: Validity) -> Message:
     return Message("threshold", text, label=validity.label, reason=validity.reason)
 
 
-def whose(validity: Validity) -> str:
+def threshold_owner(validity: Validity) -> str:
     """Return the attribute of a threshold that is not proved."""
     return "user's" if validity.user_stated else "heuristic"
 
@@ -218,7 +218,7 @@ def headline(state: StudyState, facts: dict[str, Any]) -> Message:
         "weighed": weighed(facts["evidence"], facts["threshold"]),
         "percent": 100.0 * (1.0 - setting.delta),
         "asked": 100.0 * (1.0 - setting.delta),
-        "whose": whose(validity),
+        "whose": threshold_owner(validity),
         "name": setting.stopping.name,
         "delta": setting.delta,
         "epsilon": setting.epsilon,
@@ -313,7 +313,7 @@ def proof_so_far(state: StudyState, facts: dict[str, Any]) -> Message:
     known: dict[str, Any] = {
         "p_value": p_value,
         "delta": setting.delta,
-        "whose": whose(validity),
+        "whose": threshold_owner(validity),
         "name": setting.stopping.name,
         "epsilon": setting.epsilon,
     }

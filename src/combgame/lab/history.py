@@ -45,7 +45,7 @@ from .round import (
 class HistoryReader(Protocol):
     """Access to the events before the current one, for the kinds of events that need them."""
 
-    def whole(self, event: Event) -> "History":
+    def full_history(self, event: Event) -> "History":
         """Return a whole history of all events before this one.
 
         Raises
@@ -689,7 +689,7 @@ class History:
         if self.closed is not None:
             return self
         assert past is not None
-        return past.whole(event)
+        return past.full_history(event)
 
     def _named(self, retraction: Event) -> list[int]:
         """Return the arms that a retraction affects; of a round, those that ever had a result.

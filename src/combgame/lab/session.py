@@ -174,7 +174,7 @@ class StudyTransaction:
         one = ChainedEvent(event, chain_hash(self.state.history.seal, event))
         clean, self.clean = self.clean, False
         try:
-            self._session.go_on(self.state, one, self.log, self.events, chosen)
+            self._session.apply(self.state, one, self.log, self.events, chosen)
         except NeedsHistory:
             self.clean = clean
             raise
@@ -209,7 +209,7 @@ class StudySession:
         self._whole: History | None = None
         self._used = False
         self._hurry = False  # others are locked out: no long reads
-        self._keeper = BackgroundWorker(self._keep)
+        self._keeper = BackgroundWorker(self._save_snapshot)
         self.at = -math.inf
         self.off: Message | None = None
         self._told: set[str] = set()  # codes of the warnings that were given
@@ -303,7 +303,7 @@ class StudySession:
                     log.save_response(request, batch.answer)
                     if due:
                         log.purge_responses()
-            self._tell_keeper(due)
+            self._schedule_snapshot(due)
             self.untold = False
         except BaseException as error:
             known = isinstance(error, NeedsHistory) if batch is None else batch.clean
@@ -338,7 +338,7 @@ class StudySession:
         """Return all events up to the present state."""
         events, last = self._checked(log.iter_events(before=state.history.seq + 1))
         if last != state.history.seal:  # the events were replaced meanwhile
-            raise self._lose(state.history.seq)
+            raise self._mark_replaced(state.history.seq)
         return events
 
     @property
@@ -385,7 +385,7 @@ class StudySession:
         # the last known event must be stored unchanged
         if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
             if self._state is not None:
-                raise self._lose(seq)
+                raise self._mark_replaced(seq)
             # the snapshot was of other events
             state, seq = (load(self.setting, self.engine, None), 0)
             news = log.events()
@@ -395,7 +395,7 @@ class StudySession:
         self._state = state
         for one in news[1:] if seq else news:
             verify_hash(state.history.seal, one, self.name)
-            self.go_on(state, one, log)
+            self.apply(state, one, log)
         history = state.history
         self.at = log.now()
         self.off = None
@@ -413,7 +413,7 @@ class StudySession:
             said = what.with_context("study {study!r}", study=self.name)
             warnings.warn(Notice(said), stacklevel=2)
 
-    def _lose(self, seq: int) -> StoreError:
+    def _mark_replaced(self, seq: int) -> StoreError:
         """Mark the session as unusable, and return the error.
 
         A client that tries again must not continue with other data unawares.
@@ -428,7 +428,7 @@ class StudySession:
         )
         return error_from(StoreError, self._lost)
 
-    def go_on(
+    def apply(
         self,
         state: StudyState,
         one: ChainedEvent,
@@ -443,7 +443,7 @@ class StudySession:
             self._whole = None  # the state has taken over its rounds
             self._due = True  # a snapshot spares other processes the same reading
 
-    def whole(
+    def full_history(
         self, event: Event, history: History, log: EventLog, before: Sequence[ChainedEvent] = ()
     ) -> History:
         """Return a whole history of the events before the next one.
@@ -468,7 +468,7 @@ class StudySession:
         if whole.seq:
             if not news or news[0].seal != whole.seal:  # a history of other events
                 self._whole = None
-                return self.whole(event, history, log, before)
+                return self.full_history(event, history, log, before)
             del news[0]
         with no_collecting():
             for one in news:
@@ -485,7 +485,7 @@ class StudySession:
             with self.storage.transaction(write=False) as log:
                 state = self._catch_up(log)
                 if coming is not None:
-                    whole = self.whole(coming, state.history, log)
+                    whole = self.full_history(coming, state.history, log)
                     state.history.rehearse(whole, coming)
         except BaseException:
             self._forget()
@@ -509,7 +509,7 @@ class StudySession:
         with self.lock:
             self.storage.close()
 
-    def _tell_keeper(self, due: bool) -> None:
+    def _schedule_snapshot(self, due: bool) -> None:
         """Start background work after a transaction, if there is any.
 
         A snapshot takes time, so it waits until `RATE` times as much was spent in transactions.
@@ -521,7 +521,7 @@ class StudySession:
         if (self._due and self._spent >= RATE * self._price) or self._stored >= CHECKPOINT:
             self._keeper.begin()
 
-    def _keep(self) -> None:
+    def _save_snapshot(self) -> None:
         """Take a snapshot if one is due; others may write between taking and storing it."""
         if self._due and self._spent >= RATE * self._price:
             began = perf_counter()
@@ -553,5 +553,5 @@ class _Past(NamedTuple):
     log: EventLog
     before: Sequence[ChainedEvent]
 
-    def whole(self, event: Event) -> History:
-        return self.session.whole(event, self.history, self.log, self.before)
+    def full_history(self, event: Event) -> History:
+        return self.session.full_history(event, self.history, self.log, self.before)

@@ -23,7 +23,7 @@ from ..engine.user_code import own_errors
 from .analysis import batch_warning, estimates, margin, noise, outliers_of
 from .block_effects import apart
 from .corrections import correction_note
-from .decision import proof_so_far, validity_note, whose
+from .decision import proof_so_far, threshold_owner, validity_note
 from .diagnostics import NoiseCheck
 from .estimates import Estimate, LeadInterval
 from .forecast import MANY, forecast_rounds, forecast_with_batches
@@ -622,7 +622,7 @@ def next_step(
         text += "; {says} why"
         if out:
             text += ". The " + these + " {n:is|are} not needed"
-        known = {"whose": whose(validity), "name": state.setting.stopping.name}
+        known = {"whose": threshold_owner(validity), "name": state.setting.stopping.name}
         return Message("stop", text, doubtful=doubtful, n=n, says=says, **known)
     if phase != "running":
         text = "It has stopped without a certified answer ({says} what is known)"

@@ -87,7 +87,7 @@ class FixedBoundRule:
         The initial design; see `padded`.
     """
 
-    alike = True
+    same_types = True
 
     def __init__(self, kernel: SamplingKernel, rows: Ints) -> None:
         self.kernel, self.rows = LazyTemplate(kernel), rows

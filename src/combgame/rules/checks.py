@@ -179,7 +179,7 @@ class CheckedBoundRule:
         self._known = set[bytes]()  # rows of initial designs that are actions
 
     @property
-    def alike(self) -> bool:
+    def same_types(self) -> bool:
         """Return whether all kernels have arrays of the same types."""
         return getattr(self.bound, "alike", False)
 

@@ -280,7 +280,7 @@ class BoundCombGame:
         return kernel, start
 
     @property
-    def alike(self) -> bool:
+    def same_types(self) -> bool:
         """Return whether all kernels have arrays of the same types."""
         return self._original is not None
 

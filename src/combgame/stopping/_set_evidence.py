@@ -159,7 +159,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
     terms: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
     row: Floats  # float64[6, k]: scratch
     arm_prices: Floats  # float64[references, d]: see `price_arms`
-    base: Floats  # float64[references]
+    price_offset: Floats  # float64[references]
     yardstick: Floats  # float64[1]: unit in which means are counted
 
     def set_leader(self, stats: Statistics, best: Floats, shift: float) -> None:
@@ -216,14 +216,14 @@ class GaussianSetEvidenceKernel(NamedTuple):
         given set, at the multipliers that would be best if its lead were half as large, as large,
         and twice as large.
         """
-        for r in range(self.base.size):
-            self.base[r] = NOTHING
+        for r in range(self.price_offset.size):
+            self.price_offset[r] = NOTHING
         for a in range(best.size):
             if self.counts[a] > 0.0:
                 self.prepare_arm(a, 0 if best[a] > 0.5 else 1)
         lead, top = self.independent_scales(arms, sign, n)
         r = 0
-        while top >= 0 and r < self.base.size // 2:
+        while top >= 0 and r < self.price_offset.size // 2:
             factor = 0.5
             while factor < 3.0:
                 self.quote_own(
@@ -232,8 +232,8 @@ class GaussianSetEvidenceKernel(NamedTuple):
                 factor, r = 2.0 * factor, r + 1
             top = second(self.row[2], self.cost.size, top)
         lead, top = self.joint_scales(arms, sign, n)
-        r = self.base.size // 2
-        while top >= 0 and r < self.base.size:
+        r = self.price_offset.size // 2
+        while top >= 0 and r < self.price_offset.size:
             factor = 0.5
             while factor < 3.0:
                 _, alpha, z = self.joint_scale(arms, sign, n, top, factor * lead)
@@ -243,7 +243,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
 
     def quote_own(self, best: Floats, r: int, k: int, alpha: float) -> None:
         """Write the prices of a scale of `own` at a multiplier."""
-        self.base[r] = -self.cost[k] - LN2
+        self.price_offset[r] = -self.cost[k] - LN2
         for a in range(best.size):
             side, low, high = 0 if best[a] > 0.5 else 1, -math.inf, math.inf
             sign = 1.0 if side == 1 else -1.0
@@ -282,7 +282,7 @@ class GaussianSetEvidenceKernel(NamedTuple):
         for noisy in (low, high):
             other = c / self.shared * noisy
             worse = min(worse, 0.5 * math.log(other / prior) - 0.5 * twice * (other - prior))
-        self.base[r] = loss + worse - math.log(self.steady.size) - LN2
+        self.price_offset[r] = loss + worse - math.log(self.steady.size) - LN2
         for a in range(best.size):
             sign, total = -1.0 if best[a] > 0.5 else 1.0, self.weighed[0, a]
             if not total > 0.0:
@@ -500,7 +500,7 @@ class BernoulliSetEvidenceKernel(NamedTuple):
     yardstick: Floats  # that of `inner`, like the next three
     mean: Floats
     arm_prices: Floats
-    base: Floats
+    price_offset: Floats
     done: Floats  # float64[2, d]: N and the number of ones for which `fee` was computed
     fee: Floats
     spare: Floats  # scratch
@@ -518,8 +518,8 @@ class BernoulliSetEvidenceKernel(NamedTuple):
     def price_arms(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
         """Write the prices for values in [0, 1], at their share."""
         self.inner.price_arms(best, arms, sign, n)
-        for r in range(self.base.size):
-            self.base[r] += THEN
+        for r in range(self.price_offset.size):
+            self.price_offset[r] += THEN
 
     def evidence_against_set(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         """Return the logarithm of the average of the mixtures."""
@@ -550,7 +550,7 @@ def bernoulli_set_evidence(
         inner.yardstick,
         inner.mean,
         inner.arm_prices,
-        inner.base,
+        inner.price_offset,
         np.full((2, d), -1.0),
         np.zeros(d),
         np.zeros(d),

@@ -185,7 +185,7 @@ class ScaleSource(Protocol):
     It is a standard deviation, or a bound on one, that all arms have in common.
     """
 
-    def unit(self, stats: Statistics) -> float:
+    def unit_scale(self, stats: Statistics) -> float:
         """Return the unit, which is 1 if standard deviations are known."""
 
 
@@ -230,7 +230,7 @@ class SetStoppingKernel(NamedTuple):
             state.alternative_means,
             self.failed,
         )
-        self.weigher.yardstick[0] = self.spreads.unit(stats)
+        self.weigher.yardstick[0] = self.spreads.unit_scale(stats)
         self.weigher.set_leader(stats, best, self.shift)
         same, waits = True, False
         for a in range(best.size):

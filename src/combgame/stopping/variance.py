@@ -112,7 +112,7 @@ class PooledVarianceKernel(NamedTuple):
             known = self.most[g] > 0.0 and self.state[0, g] < math.inf
             self.variance[a] = self.state[0, g] / self.most[g] if known else math.inf
 
-    def unit(self, stats: Statistics) -> float:
+    def unit_scale(self, stats: Statistics) -> float:
         """Return the upper bound on the standard deviation of all arms."""
         self.update_bound(stats)
         return math.sqrt(self.variance[0])
@@ -342,7 +342,7 @@ class KnownVarianceBound(NamedTuple):
     def update_bound(self, stats: Statistics) -> None:
         """Do nothing: the variances are known."""
 
-    def unit(self, stats: Statistics) -> float:
+    def unit_scale(self, stats: Statistics) -> float:
         """Return 1, the unit in which means are counted."""
         return 1.0
 

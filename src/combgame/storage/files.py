@@ -194,7 +194,7 @@ def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE
 Rows = list[tuple[Any, ...]]
 
 
-def salvage(path: Path, tables: Sequence[str]) -> tuple[Rows, ...]:
+def recover_rows(path: Path, tables: Sequence[str]) -> tuple[Rows, ...]:
     """Read every row that can be read of some tables of a damaged file.
 
     Parameters

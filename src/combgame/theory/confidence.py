@@ -269,7 +269,7 @@ class ConfidenceSequence(Protocol):
     def interval(self, a: int, level: float) -> tuple[float, float]:
         """Return the smallest and the largest mean that arm a may have."""
 
-    def lead(self, arms: Ints, sign: Floats, level: float) -> float:
+    def lead_interval(self, arms: Ints, sign: Floats, level: float) -> float:
         """Bound the sum of sign * mean over these arms.
 
         Returns the most by which it can exceed its estimate, or infinity if that is not known.
@@ -298,10 +298,10 @@ class KnownVarianceCS(NamedTuple):
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
         """Return the interval of arm a, symmetric about its sample mean."""
-        far = self.lead(np.array([a]), np.ones(1), level)
+        far = self.lead_interval(np.array([a]), np.ones(1), level)
         return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
-    def lead(self, arms: Ints, sign: Floats, level: float) -> float:
+    def lead_interval(self, arms: Ints, sign: Floats, level: float) -> float:
         """Bound a sum of means.
 
         The least exponent of a scale, over deviations that add up to u, is u^2 / (2 blur).
@@ -334,7 +334,7 @@ class BernoulliCS(NamedTuple):
         budget = (level + self.regret(a)) / n
         return self.rewards.kl_lcb(mean, budget, a), self.rewards.kl_ucb(mean, budget, a)
 
-    def lead(self, arms: Ints, sign: Floats, level: float) -> float:
+    def lead_interval(self, arms: Ints, sign: Floats, level: float) -> float:
         """Bound a sum of means by Lagrange multipliers.
 
         For every slope > 0 the largest value of the sum minus (cost - budget) / slope is a bound;
@@ -387,10 +387,10 @@ class UnknownVarianceCS(NamedTuple):
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
         """Return the interval of arm a, symmetric about its sample mean."""
-        far = self.lead(np.array([a]), np.ones(1), level)
+        far = self.lead_interval(np.array([a]), np.ones(1), level)
         return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
-    def lead(self, arms: Ints, sign: Floats, level: float) -> float:
+    def lead_interval(self, arms: Ints, sign: Floats, level: float) -> float:
         """Bound a sum of one or two means; the bound is infinite for more.
 
         If two deviations add up to u, then in one of the cells the first is at least share * u and
@@ -466,10 +466,10 @@ class PooledVarianceCS(NamedTuple):
 
     def interval(self, a: int, level: float) -> tuple[float, float]:
         """Return the interval of arm a, symmetric about its sample mean."""
-        far = self.lead(np.array([a]), np.ones(1), level)
+        far = self.lead_interval(np.array([a]), np.ones(1), level)
         return float(self.stats.mean[a]) - far, float(self.stats.mean[a]) + far
 
-    def lead(self, arms: Ints, sign: Floats, level: float) -> float:
+    def lead_interval(self, arms: Ints, sign: Floats, level: float) -> float:
         """Bound a sum of means of one group; see `KnownVarianceCS.lead`."""
         n, c, g = self.stats.counts[arms][:, None], SCALES[:, 0], self.stats.variance_group[arms]
         if not (n > 0.0).all() or (g != g[0]).any():
@@ -575,8 +575,8 @@ def lead(
     known, price = deviations(problem, stats, rewards), charge(problem, arms, sign)
     if known is not None and price < math.inf:
         level = _raised(math.log(2.0 / delta) + price)
-        low = max(low, value - known.lead(arms, -sign, level))
-        high = min(high, value + known.lead(arms, sign, level))
+        low = max(low, value - known.lead_interval(arms, -sign, level))
+        high = min(high, value + known.lead_interval(arms, sign, level))
     return LeadBounds(value, low, high)
 
 

@@ -118,7 +118,7 @@ def irreducible(structure):
 class Asked:
     """A weigher that notes what it is asked, and finds nothing."""
 
-    arm_prices, base = np.zeros((1, 40)), np.full(1, -1e300)
+    arm_prices, price_offset = np.zeros((1, 40)), np.full(1, -1e300)
 
     def __init__(self):
         self.met = []
@@ -361,7 +361,7 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
             n = differ(best, other, stopping_kernel.arms, stopping_kernel.sign)
             offers = (
                 stopping_kernel.weigher.arm_prices[:, stopping_kernel.arms[:n]].sum(axis=1)
-                + stopping_kernel.weigher.base
+                + stopping_kernel.weigher.price_offset
             )
             evidence = each[j] - stopping_kernel.rivals.log_weight(best, other)
             assert offers.max() <= evidence + 0.01 * (1 + abs(evidence))

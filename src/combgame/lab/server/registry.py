@@ -62,10 +62,10 @@ class StudyRegistry(SqlStorage):
         """Create the tables of the service if they are missing."""
         if not self._bare:
             return
-        with self._taking(write=False) as connection:
+        with self._write(write=False) as connection:
             known = inspect(connection).get_table_names()
         if not set(beside.tables) <= set(known):
-            with self._taking(write=True) as connection:
+            with self._write(write=True) as connection:
                 if connection.dialect.name == "postgresql":
                     connection.execute(text("SELECT pg_advisory_xact_lock(1129336166)"))
                 beside.create_all(connection)
@@ -92,7 +92,7 @@ class StudyRegistry(SqlStorage):
             self._try_to_furnish()
 
     @contextmanager
-    def _taking(self, write: bool) -> Iterator[Connection]:
+    def _write(self, write: bool) -> Iterator[Connection]:
         if self._left:
             self.renew()
         try:
@@ -104,12 +104,12 @@ class StudyRegistry(SqlStorage):
 
     def names(self) -> list[str]:
         """Return the names of all studies."""
-        with self._taking(write=False) as connection:
+        with self._write(write=False) as connection:
             return list(connection.execute(NAMES).scalars())
 
     def last(self, names: Sequence[str]) -> dict[str, int]:
         """Return the number of the last event of each of these studies that exists."""
-        with self._taking(write=False) as connection:
+        with self._write(write=False) as connection:
             rows = connection.execute(LAST.where(studies.c.name.in_(names))).all()
         return {name: int(seq or 0) for name, seq in rows}
 
@@ -120,7 +120,7 @@ class StudyRegistry(SqlStorage):
         self._try_to_furnish()
         if self._bare:
             return []
-        with self._taking(write=False) as connection:
+        with self._write(write=False) as connection:
             rows = connection.execute(select(tokens).order_by(tokens.c.id)).all()
         return [Token(*row) for row in rows]
 
@@ -129,7 +129,7 @@ class StudyRegistry(SqlStorage):
         row = {"name": name, "role": role, "hash": hashed, "made": made}
         self.furnish()
         try:
-            with self._taking(write=True) as connection:
+            with self._write(write=True) as connection:
                 connection.execute(insert(tokens).values(row))
         except StoreError as error:
             if not isinstance(error.__context__, IntegrityError):
@@ -141,7 +141,7 @@ class StudyRegistry(SqlStorage):
     def remove_token(self, name: str) -> None:
         """Remove a token and its log-ins."""
         self.furnish()
-        with self._taking(write=True) as connection:
+        with self._write(write=True) as connection:
             which = connection.execute(select(tokens.c.id).where(tokens.c.name == name)).scalar()
             connection.execute(delete(logins).where(logins.c.token == which))
             connection.execute(delete(tokens).where(tokens.c.id == which))
@@ -157,7 +157,7 @@ class StudyRegistry(SqlStorage):
     def add_login(self, hashed: str, token: int, until: float, now: float) -> None:
         """Store a log-in, and remove those that have expired."""
         self.furnish()
-        with self._taking(write=True) as connection:
+        with self._write(write=True) as connection:
             connection.execute(delete(logins).where(logins.c.until < now))
             row = {"hash": hashed, "token": token, "until": until}
             connection.execute(insert(logins).values(row))
@@ -167,7 +167,7 @@ class StudyRegistry(SqlStorage):
         if self._bare:
             return None
         query = select(logins.c.token).where(logins.c.hash == hashed, logins.c.until > now)
-        with self._taking(write=False) as connection:
+        with self._write(write=False) as connection:
             found: int | None = connection.execute(query).scalar()
         return found
 
@@ -175,7 +175,7 @@ class StudyRegistry(SqlStorage):
         """Remove a log-in."""
         if self._bare:
             return
-        with self._taking(write=True) as connection:
+        with self._write(write=True) as connection:
             connection.execute(delete(logins).where(logins.c.hash == hashed))
 
 

@@ -41,7 +41,7 @@ from ...storage import clock
 from ...storage import events as checksums
 from ...storage.database import Database, in_thread
 from ...storage.errors import StorageAdvice, foreign, other_version
-from ...storage.files import beside, check_place, replace, salvage
+from ...storage.files import beside, check_place, recover_rows, replace
 from ...storage.sqlite import read_head
 from .lock import unusable
 from .spec import CampaignSpec
@@ -585,7 +585,7 @@ def repair(path: Path, name: str, why: str) -> tuple[Store, Message]:
     fresh = path.with_name(path.name + ".mending")
     for left in (fresh, *beside(fresh)):  # by a kill
         left.unlink(missing_ok=True)
-    good = sound(salvage(path, [table.name for table in CONTENTS]))
+    good = sound(recover_rows(path, [table.name for table in CONTENTS]))
     make_private(fresh, path.stat().st_mode & 0o660 | PRIVATE)
     with Store(fresh) as store:
         store.create(name, good)

@@ -58,7 +58,7 @@ class ListedUnionBound(NamedTuple):
         """Look at every set whose bound is below the least evidence so far."""
         n = differ(best, rival, self.arms, self.sign)
         weigher.price_arms(best, self.arms, self.sign, n)
-        offer, base = weigher.arm_prices, weigher.base
+        offer, base = weigher.arm_prices, weigher.price_offset
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
             bound = math.inf if n == 0 else -math.inf

@@ -53,7 +53,7 @@ class MatchingUnionBound(NamedTuple):
         """Search the components, each from its lowest row."""
         (rows, columns), arms, sign, board = self.board.shape, self.arms, self.sign, self.board
         weigher.price_arms(best, arms, sign, differ(best, rival, arms, sign))
-        base, tries, lowest = weigher.base, 0, math.inf
+        base, tries, lowest = weigher.price_offset, 0, math.inf
         match, node, option, used = self.steps[0], self.steps[1], self.steps[2], self.steps[3]
         free, price, rest, spent = self.free, self.price, self.rest, self.spent
         for c in range(columns):

@@ -53,7 +53,7 @@ class PathUnionBound(NamedTuple):
         """Search the detours from each node of the path."""
         first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
         weigher.price_arms(best, arms, sign, differ(best, rival, arms, sign))
-        base, tries, lowest, begin = weigher.base, 0, math.inf, 0
+        base, tries, lowest, begin = weigher.price_offset, 0, math.inf, 0
         along, on, place, via, option = (
             self.steps[0],
             self.steps[1],
