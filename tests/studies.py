@@ -45,7 +45,7 @@ class Past:
     def __init__(self, state, events):
         self.state, self.events = state, events
 
-    def whole(self, event):
+    def full_history(self, event):
         return History.of(self.state.problem.d, self.events, self.state.history.required)
 
 
