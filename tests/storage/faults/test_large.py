@@ -378,9 +378,12 @@ def test_a_table_is_read_in_linear_time(tmp_path):
         path = tmp_path / f"{lines}.csv"
         body = "".join(f"{k},{k % 4},{k * 0.00123:.5f}\n" for k in range(1, lines))
         path.write_text("round,arm,value\n" + body)
-        began = time.process_time()
-        assert len(read_sheet(path, FEW, "study").values) == lines - 1
-        spent.append(time.process_time() - began)
+        times = []
+        for _ in range(3):  # the shortest: others on the machine slow it down, nothing speeds it up
+            began = time.process_time()
+            assert len(read_sheet(path, FEW, "study").values) == lines - 1
+            times.append(time.process_time() - began)
+        spent.append(min(times))
     assert spent[1] < 32.0 * spent[0]  # 8 if it is linear, 64 if it is quadratic
 
 

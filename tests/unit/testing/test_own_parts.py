@@ -662,7 +662,7 @@ class HelperPart(GonePart):
     [
         (GonePart, "GonePart.choose", "self.missing", "Unknown attribute 'missing' of type Gone"),
         (UnmarkedPart, "UnmarkedPart.choose", "unmarked(1.0)", "Untyped global name 'unmarked'"),
-        (InnerPart, "InnerPart.inner", 'f"{seen', "f-strings not supported"),
+        (InnerPart, "InnerPart.inner", 'f"{stats', "f-strings not supported"),
         (HelperPart, "marked", "x.gone", "Unknown attribute 'gone' of type float64"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
