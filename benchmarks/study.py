@@ -417,16 +417,17 @@ def seconds(call: Callable[[], Any], times: int = 1) -> str:
 def waits(study: cg.Study) -> list[float]:
     """How long each of the study's transactions has the write lock."""
     storing, found = study._session.storage, []
-    real = storing.writing
+    real = storing.transaction
 
     @contextmanager
-    def timed() -> Iterator[Any]:
-        with real() as log:
+    def timed(write: bool = True) -> Iterator[Any]:
+        with real(write) as log:
             began = time.perf_counter()
             yield log
-        found.append(time.perf_counter() - began)
+        if write:
+            found.append(time.perf_counter() - began)
 
-    storing.writing = timed  # type: ignore[method-assign]
+    storing.transaction = timed  # type: ignore[method-assign]
     return found
 
 

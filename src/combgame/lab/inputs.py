@@ -16,6 +16,7 @@ from ..errors import (
     REASON,
     InputError,
     StudyError,
+    check_bool,
     check_int,
     check_text,
     error_from,
@@ -125,6 +126,7 @@ def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
 
 def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo, Any]:
     """Return results by round; if ``again`` is True, a data frame may have repeated rows."""
+    again = check_bool("allow_duplicates", again)
     if is_frame(told):
         told = frame_rounds(told, problem, name, again)
     rounds: dict[int, tuple[Todo, Any]] = {}
@@ -146,6 +148,7 @@ def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo,
 
 def observed_of(values: Any, problem: Problem, name: str, again: bool) -> dict[int, Entry]:
     """Return data from outside by arm; see `rounds_of` for ``again``."""
+    again = check_bool("allow_duplicates", again)
     if is_frame(values):
         values = frame_values(values, problem, name, again)
     given: dict[int, Entry] = {

@@ -913,6 +913,8 @@ class Study(StudyReader):
         The transfer reduces delta (docs/your-data.md): with one additional arm, and the best arm as
         the question, the study is evaluated at a quarter of delta.
         """
+        if not isinstance(old, StudyReader):
+            raise invalid_argument("old", old, "a study whose arms this one has, too")
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.view(history=True) as then:
             corrections.check_fits(old.problem, self.problem, [one.id for one in then.pending])

@@ -624,3 +624,15 @@ def test_choosing_the_newcomer_by_the_values_is_paid_for():
     rng, delta, runs = np.random.default_rng(7), 0.2, 150
     wrong = sum(adversary(rng, delta / 4) for _ in range(runs))
     assert wrong <= runs * delta
+
+
+def test_what_is_no_flag_or_no_study_is_refused_and_nothing_is_stored():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    todo = study.ask()
+    with refused("must-be", cg.InputError, name="allow_duplicates"):
+        study.observe({0: 1.0}, allow_duplicates="yes")
+    with refused("must-be", cg.InputError, name="allow_duplicates"):
+        study.tell_many({todo: {todo.arms[0]: 1.0}}, allow_duplicates="yes")
+    with refused("must-be", cg.InputError, name="old"):
+        study.transfer_from(3)
+    assert study.status.values == 0

@@ -397,7 +397,7 @@ class RemoteStudy(StudyReader):
         reason = None if reason is None else reason_of(reason)
         given = self._named(observed_of(values, self.problem, self.name, allow_duplicates))
         about = {
-            "allow_duplicates": check_bool("allow_duplicates", allow_duplicates),
+            "allow_duplicates": allow_duplicates,
             "planned": check_bool("planned", planned),
         }
         said = self._do("observe", client, values=given, reason=reason, **about)
